@@ -13,8 +13,8 @@
 
 namespace decant {
 
-// One memory budget shared by decoders and blocks. A request larger than the whole budget is granted when nothing
-// else is out, so that progress is always possible. Thread-safe.
+// One memory budget shared by decoders and blocks. A request larger than the whole budget is granted when
+// nothing else is out, so that progress is always possible. Thread-safe.
 class ByteBudget {
  public:
   explicit ByteBudget(std::uint64_t limit) : limit_{limit} {}

@@ -12,7 +12,9 @@ namespace decant {
 
 using Bytes = std::span<const std::byte>;
 
-inline Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span{text.data(), text.size()}); }
+inline Bytes as_bytes(std::string_view text) {
+  return std::as_bytes(std::span{text.data(), text.size()});
+}
 inline std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -35,8 +37,8 @@ std::string format_size(std::uint64_t bytes);
 std::string format_count(std::uint64_t count);
 // "42 s", "3 min 07 s", "2 h 05 min".
 std::string format_duration(std::uint64_t seconds);
-// "192M", "1.5G", "64KiB", "1000000"; K M G T are powers of 1024, KB MB GB TB of 1000. nullopt for anything else
-// or past 2^63-1.
+// "192M", "1.5G", "64KiB", "1000000"; K M G T are powers of 1024, KB MB GB TB of 1000. nullopt for anything
+// else or past 2^63-1.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 // Plain decimal digits that fit 64 bits, nothing else.
 std::optional<std::uint64_t> parse_u64(std::string_view text);

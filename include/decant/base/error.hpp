@@ -36,7 +36,7 @@ int worse_exit_code(int a, int b) noexcept;
 // One thing that failed, as a value: in four parts, so that text and JSON say the same.
 struct Problem {
   ErrorKind kind = ErrorKind::bug;
-  std::string thing;     // what failed, on what; one clause without a full stop; already escaped for terminals
+  std::string thing;  // what failed, on what; one clause without a full stop; already escaped for terminals
   std::string expected;  // empty when there is nothing to compare
   std::string found;
   std::string hint;  // what to do next; names only commands and flags that exist
@@ -66,8 +66,9 @@ class Error : public std::exception {
   std::string line_;
 };
 
-// Throws Error of kind disk for `errno_value`, naming the call and the path; ENOSPC, EDQUOT, EACCES, EROFS …
-// each get their own words and hint. `path` may hold any bytes: it is escaped here.
+// Throws Error of kind disk for `errno_value`: "cannot DOING PATH: words", so `doing` is a verb ("open",
+// "rename"). ENOSPC, EDQUOT, EACCES, EROFS … each get their own words and hint. `path` may hold any bytes: it
+// is escaped here.
 [[noreturn]] void throw_errno(int errno_value, std::string_view doing, std::string_view path);
 
 // Stopped by a signal. Not an Error, so that no handler swallows Ctrl-C.

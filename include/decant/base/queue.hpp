@@ -10,7 +10,8 @@
 
 namespace decant {
 
-// A bounded queue between threads. After close(), push() returns false and pop() drains what is left, then nullopt.
+// A bounded queue between threads. After close(), push() returns false and pop() drains what is left, then
+// nullopt.
 template <class T>
 class BoundedQueue {
  public:

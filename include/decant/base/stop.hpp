@@ -7,8 +7,8 @@
 
 namespace decant {
 
-// The one stop request of a process: set by a signal handler (async-signal-safe) or a test, polled by every loop
-// and at least every 100 ms by every wait.
+// The one stop request of a process: set by a signal handler (async-signal-safe) or a test, polled by every
+// loop and at least every 100 ms by every wait.
 class Stop {
  public:
   void request(int signal) noexcept {

@@ -9,8 +9,8 @@
 
 namespace decant {
 
-// Threads that carry the first exception to the one who waits. The destructor joins (whatever they wait for must
-// have been closed by then) and drops the exception.
+// Threads that carry the first exception to the one who waits. The destructor joins (whatever they wait for
+// must have been closed by then) and drops the exception.
 class ThreadGroup {
  public:
   ThreadGroup() = default;
@@ -18,7 +18,8 @@ class ThreadGroup {
   ThreadGroup(const ThreadGroup&) = delete;
   ThreadGroup& operator=(const ThreadGroup&) = delete;
 
-  // `on_failure` (may be empty) runs once in the failing thread after its exception was kept: close queues there.
+  // `on_failure` (may be empty) runs once in the failing thread after its exception was kept: close queues
+  // there.
   void start(std::function<void()> work, std::function<void()> on_failure = {});
   bool failed() const;
   // Joins all and rethrows the first exception.
