@@ -44,10 +44,10 @@ Stamp stamp_of(const EntryFacts& facts);
 
 enum class Missing { is_error, create };
 
-// An open directory; all work below it goes component by component and follows no symbolic link, so that nobody
-// who swaps a directory for a link can lead it outside (openat2 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS where the
-// kernel has it, openat O_NOFOLLOW per component elsewhere). Every failure throws Error{disk} that names the whole
-// path, unless said otherwise. Thread-safe: it has no state but the descriptor.
+// An open directory; all work below it goes component by component and follows no symbolic link, so that
+// nobody who swaps a directory for a link can lead it outside (openat2 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
+// where the kernel has it, openat O_NOFOLLOW per component elsewhere). Every failure throws Error{disk} that
+// names the whole path, unless said otherwise. Thread-safe: it has no state but the descriptor.
 class DirHandle {
  public:
   // `path` is the user's own choice: links in it are followed once, here. With Missing::create the missing
@@ -65,16 +65,16 @@ class DirHandle {
   DirHandle open_dir(const RelPath& rel) const;
   // nullopt: missing, or it or a parent is no real directory.
   std::optional<DirHandle> open_dir_if_there(const RelPath& rel) const;
-  // Makes every missing component with `mode` (before umask) and returns the last one. A component that is there
-  // but no real directory throws Error{conflict}.
+  // Makes every missing component with `mode` (before umask) and returns the last one. A component that is
+  // there but no real directory throws Error{conflict}.
   DirHandle make_dirs(const RelPath& rel, mode_t mode = 0755) const;
   // Makes one directory; false when the name is taken (by anything).
   bool make_dir(const RelPath& rel, mode_t mode) const;
 
   // lstat; nullopt when missing or when a parent is missing or no real directory.
   std::optional<EntryFacts> stat(const RelPath& rel) const;
-  // Opens a regular file for reading (O_NOFOLLOW | O_NONBLOCK, type checked after opening: a FIFO cannot hang us).
-  // nullopt when missing or no regular file.
+  // Opens a regular file for reading (O_NOFOLLOW | O_NONBLOCK, type checked after opening: a FIFO cannot hang
+  // us). nullopt when missing or no regular file.
   std::optional<Fd> open_file_if_there(const RelPath& rel, EntryFacts* facts = nullptr) const;
   Fd open_file(const RelPath& rel) const;
   // Creates a new file (O_EXCL | O_NOFOLLOW, read and write). nullopt when the name is taken.
@@ -91,13 +91,15 @@ class DirHandle {
   void remove_tree(const RelPath& rel) const;
   // Renames within or between handles, replacing a file at the target.
   void rename(const RelPath& from, const DirHandle& to_dir, const RelPath& to) const;
-  // False when the target name is taken. Falls back to linkat + unlinkat for files and links, and to `mkdir first`
-  // for nothing: a directory on a file system without NOREPLACE throws Error{disk} with errno EINVAL kept in words.
+  // False when the target name is taken. Falls back to linkat + unlinkat for files and links, and to `mkdir
+  // first` for nothing: a directory on a file system without NOREPLACE throws Error{disk} with errno EINVAL
+  // kept in words.
   bool rename_noreplace(const RelPath& from, const DirHandle& to_dir, const RelPath& to) const;
   void sync() const;              // fsync of this directory
   void sync_file_system() const;  // syncfs
 
-  // Whole small file; nullopt when missing or no regular file; throws Error{state} when larger than `limit` bytes.
+  // Whole small file; nullopt when missing or no regular file; throws Error{state} when larger than `limit`
+  // bytes.
   std::optional<std::string> read_small_file(const RelPath& rel, std::uint64_t limit) const;
   // temp -> write -> fsync -> rename -> fsync(dir). The temp name begins with ".tmp-".
   void write_file_atomically(const RelPath& rel, std::string_view content, mode_t mode = 0644) const;

@@ -8,8 +8,8 @@ namespace decant::fs {
 
 // One file system as statvfs and statfs tell it.
 struct DiskFacts {
-  std::uint64_t device = 0;     // st_dev: equal for paths that share it
-  std::string path;             // the nearest existing directory that was asked
+  std::uint64_t device = 0;      // st_dev: equal for paths that share it
+  std::string path;              // the nearest existing directory that was asked
   std::uint64_t free_bytes = 0;  // for this user
   std::uint64_t total_bytes = 0;
   std::uint64_t free_inodes = 0;

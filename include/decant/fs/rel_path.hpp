@@ -9,9 +9,9 @@
 
 namespace decant::fs {
 
-// A path below some root, checked once: '/'-separated components of 1 to 255 bytes, none of them `.` or `..`, no
-// NUL, no leading, trailing or double '/', at most 4,095 bytes and 64 components. Bytes as they are: any encoding.
-// The empty path is the root itself.
+// A path below some root, checked once: '/'-separated components of 1 to 255 bytes, none of them `.` or `..`,
+// no NUL, no leading, trailing or double '/', at most 4,095 bytes and 64 components. Bytes as they are: any
+// encoding. The empty path is the root itself.
 class RelPath {
  public:
   static constexpr std::size_t k_max_bytes = 4095;
@@ -26,8 +26,8 @@ class RelPath {
 
   const std::string& str() const noexcept { return text_; }
   bool is_root() const noexcept { return text_.empty(); }
-  RelPath parent() const;         // of a root: the root
-  std::string_view name() const;  // last component; empty for the root
+  RelPath parent() const;          // of a root: the root
+  std::string_view name() const;   // last component; empty for the root
   std::string_view first() const;  // first component; empty for the root
   RelPath rest() const;            // without the first component
   std::size_t depth() const noexcept;
