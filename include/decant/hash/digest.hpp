@@ -20,7 +20,8 @@ std::optional<Algorithm> parse_algorithm(std::string_view text);
 class Digest {
  public:
   Digest() = default;  // sha256 of nothing known: all zero, valid() is false
-  static std::optional<Digest> parse(Algorithm algorithm, std::string_view hex);  // lower-case hex, exact length
+  static std::optional<Digest> parse(Algorithm algorithm,
+                                     std::string_view hex);  // lower-case hex, exact length
   static Digest from_bytes(Algorithm algorithm, const std::uint8_t* bytes);
 
   Algorithm algorithm() const noexcept { return algorithm_; }
