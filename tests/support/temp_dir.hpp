@@ -30,8 +30,8 @@ bool exists(const std::string& path);  // lstat
 // Deterministic bytes that do not compress; same seed, same bytes.
 std::string random_bytes(std::uint64_t seed, std::size_t size);
 
-// Path (relative, bytes) -> one line that tells type, permission bits, size, link target or SHA-256 of content and
-// whole-second mtime: the tree as a value, to compare two trees or "nothing was touched".
+// Path (relative, bytes) -> one line that tells type, permission bits, size, link target or SHA-256 of
+// content and whole-second mtime: the tree as a value, to compare two trees or "nothing was touched".
 std::map<std::string, std::string> snapshot(const std::string& directory);
 
 }  // namespace decant::test
