@@ -93,7 +93,7 @@ Content Content::from_file(const std::string& path) {
   auto data = std::make_shared<Data>();
   data->kind = Data::Kind::file;
   data->file = Fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat facts{};
+  struct stat facts {};
   if (!data->file || ::fstat(data->file.get(), &facts) != 0) {
     throw std::runtime_error{"test hub: cannot open " + path + ": " + std::strerror(errno)};
   }
@@ -109,9 +109,13 @@ Content Content::generated(std::uint64_t seed, std::uint64_t size) {
   return Content{std::move(data)};
 }
 
-std::uint64_t Content::size() const { return data_->size; }
+std::uint64_t Content::size() const {
+  return data_->size;
+}
 
-bool Content::read(std::uint64_t offset, std::span<char> out) const { return data_->read(offset, out); }
+bool Content::read(std::uint64_t offset, std::span<char> out) const {
+  return data_->read(offset, out);
+}
 
 std::string Content::sha256() const {
   const std::lock_guard lock{data_->mutex};
@@ -131,7 +135,11 @@ std::string Content::text() const {
   return all;
 }
 
-std::string sha256_hex(std::string_view text) { return digest_of(text, hash::Algorithm::sha256); }
-std::string git_blob_id(std::string_view text) { return digest_of(text, hash::Algorithm::git_sha1); }
+std::string sha256_hex(std::string_view text) {
+  return digest_of(text, hash::Algorithm::sha256);
+}
+std::string git_blob_id(std::string_view text) {
+  return digest_of(text, hash::Algorithm::git_sha1);
+}
 
 }  // namespace decant::test

@@ -8,12 +8,12 @@
 
 namespace decant::test {
 
-// The bytes of one object of the test hub: in memory, in a file that is read as it is served, or made from a seed.
-// Cheap to copy; immutable. Digests are computed once, when first asked for.
+// The bytes of one object of the test hub: in memory, in a file that is read as it is served, or made from a
+// seed. Cheap to copy; immutable. Digests are computed once, when first asked for.
 class Content {
  public:
   Content() : Content{std::string{}} {}
-  Content(std::string bytes);         // NOLINT(google-explicit-constructor): so that {"path", "text"} reads well
+  Content(std::string bytes);  // NOLINT(google-explicit-constructor): so that {"path", "text"} reads well
   Content(const char* text) : Content{std::string{text}} {}  // NOLINT(google-explicit-constructor)
   static Content from_file(const std::string& path);
   // `size` bytes that do not compress, the same for the same seed; nothing is held in memory.

@@ -19,7 +19,8 @@ bool path_matches(const std::string& pattern, std::string_view text) {
 bool matches(const Fault& fault, const FaultSubject& subject) {
   if (fault.where != Where::any && fault.where != subject.where) return false;
   if (!fault.method.empty() && fault.method != subject.method) return false;
-  if (!fault.path.empty() && !path_matches(fault.path, subject.path) && !path_matches(fault.path, subject.file)) {
+  if (!fault.path.empty() && !path_matches(fault.path, subject.path) &&
+      !path_matches(fault.path, subject.file)) {
     return false;
   }
   const auto covers = fault.covers ? fault.covers : fault.flip_at;
@@ -31,7 +32,8 @@ Int number(std::string_view word, std::string_view text) {
   Int value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{} || end != text.data() + text.size()) {
-    throw std::invalid_argument{"fault: " + std::string{word} + " needs a number, got '" + std::string{text} + "'"};
+    throw std::invalid_argument{"fault: " + std::string{word} + " needs a number, got '" + std::string{text} +
+                                "'"};
   }
   return value;
 }

@@ -55,7 +55,8 @@ std::optional<std::uint64_t> digits_only(std::string_view text) {
 }
 
 std::string_view find_header(const Headers& headers, std::string_view name) {
-  const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& h) { return same_name(h.first, name); });
+  const auto found =
+      std::find_if(headers.begin(), headers.end(), [&](const auto& h) { return same_name(h.first, name); });
   return found == headers.end() ? std::string_view{} : std::string_view{found->second};
 }
 
@@ -74,8 +75,12 @@ std::string percent_decode(std::string_view text) {
   return out;
 }
 
-std::string percent_encode_all(std::string_view text) { return encode(text, false); }
-std::string percent_encode_path(std::string_view text) { return encode(text, true); }
+std::string percent_encode_all(std::string_view text) {
+  return encode(text, false);
+}
+std::string percent_encode_path(std::string_view text) {
+  return encode(text, true);
+}
 
 bool same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
@@ -85,27 +90,48 @@ bool same_name(std::string_view a, std::string_view b) {
 
 std::string_view status_text(int status) {
   switch (status) {
-    case 200: return "OK";
-    case 206: return "Partial Content";
-    case 301: return "Moved Permanently";
-    case 302: return "Found";
-    case 303: return "See Other";
-    case 307: return "Temporary Redirect";
-    case 308: return "Permanent Redirect";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 408: return "Request Timeout";
-    case 413: return "Payload Too Large";
-    case 416: return "Range Not Satisfiable";
-    case 429: return "Too Many Requests";
-    case 500: return "Internal Server Error";
-    case 502: return "Bad Gateway";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    default: return "Status";
+    case 200:
+      return "OK";
+    case 206:
+      return "Partial Content";
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 303:
+      return "See Other";
+    case 307:
+      return "Temporary Redirect";
+    case 308:
+      return "Permanent Redirect";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Payload Too Large";
+    case 416:
+      return "Range Not Satisfiable";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Status";
   }
 }
 
@@ -118,7 +144,9 @@ std::string http_date(std::int64_t unix_seconds) {
   return {text.data(), n};
 }
 
-std::string_view HttpRequest::header(std::string_view name) const { return find_header(headers, name); }
+std::string_view HttpRequest::header(std::string_view name) const {
+  return find_header(headers, name);
+}
 
 bool HttpRequest::has_header(std::string_view name) const {
   return std::any_of(headers.begin(), headers.end(), [&](const auto& h) { return same_name(h.first, name); });
@@ -169,7 +197,8 @@ std::vector<std::pair<std::string, std::string>> parse_form(std::string_view tex
   };
   for_each_piece(text, '&', [&](std::string_view piece) {
     const auto equals = std::min(piece.find('='), piece.size());
-    fields.emplace_back(decode(piece.substr(0, equals)), decode(piece.substr(std::min(equals + 1, piece.size()))));
+    fields.emplace_back(decode(piece.substr(0, equals)),
+                        decode(piece.substr(std::min(equals + 1, piece.size()))));
   });
   return fields;
 }
@@ -199,6 +228,8 @@ void HttpResponse::set(std::string_view name, std::string value) {
   if (!value.empty()) headers.emplace_back(std::string{name}, std::move(value));
 }
 
-std::string_view HttpResponse::header(std::string_view name) const { return find_header(headers, name); }
+std::string_view HttpResponse::header(std::string_view name) const {
+  return find_header(headers, name);
+}
 
 }  // namespace decant::test

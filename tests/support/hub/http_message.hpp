@@ -15,12 +15,12 @@ namespace decant::test {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-std::string percent_decode(std::string_view text);            // '+' stays
-std::string percent_encode_all(std::string_view text);        // everything but unreserved characters
-std::string percent_encode_path(std::string_view text);       // keeps '/'
+std::string percent_decode(std::string_view text);       // '+' stays
+std::string percent_encode_all(std::string_view text);   // everything but unreserved characters
+std::string percent_encode_path(std::string_view text);  // keeps '/'
 std::string_view status_text(int status);
 std::string http_date(std::int64_t unix_seconds);
-bool same_name(std::string_view a, std::string_view b);       // header names: ASCII case does not matter
+bool same_name(std::string_view a, std::string_view b);  // header names: ASCII case does not matter
 
 struct HttpRequest {
   std::string method;
@@ -34,8 +34,8 @@ struct HttpRequest {
   std::string_view raw_path() const;
   std::string_view raw_query() const;
   std::vector<std::string> path_segments() const;  // split at '/', then decoded; no leading empty one
-  std::vector<std::pair<std::string, std::string>> query() const;      // decoded
-  std::string query_value(std::string_view name) const;                // empty when absent
+  std::vector<std::pair<std::string, std::string>> query() const;  // decoded
+  std::string query_value(std::string_view name) const;            // empty when absent
 };
 
 // "a=b&c=d", decoded with '+' as a space (application/x-www-form-urlencoded).

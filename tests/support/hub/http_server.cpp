@@ -140,14 +140,18 @@ bool Connection::send(std::span<const char> bytes) {
 
 Connection::Slept Connection::sleep(milliseconds time) {
   switch (wait(POLLRDHUP, time)) {
-    case Ready::timeout: return Slept::over;
-    case Ready::stopped: return Slept::stopped;
-    case Ready::yes: break;
+    case Ready::timeout:
+      return Slept::over;
+    case Ready::stopped:
+      return Slept::stopped;
+    case Ready::yes:
+      break;
   }
   return Slept::peer_left;
 }
 
-// A reset throws away what the kernel has not delivered yet, so it has to leave first for "after N bytes" to hold.
+// A reset throws away what the kernel has not delivered yet, so it has to leave first for "after N bytes" to
+// hold.
 void Connection::reset() {
   for (int tries = 0; tries < 2000; ++tries) {
     int unsent = 0;
@@ -169,13 +173,21 @@ HttpServer::HttpServer(Handlers handlers, std::atomic<std::uint64_t>& connection
   socklen_t size = sizeof address;
   if (::getsockname(reserved_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) fail("getsockname");
   port_ = ntohs(address.sin_port);
+}
+
+void HttpServer::start() {
   apply_refusal();
   acceptor_ = std::thread{[this] { accept_loop(); }};
 }
 
 HttpServer::~HttpServer() {
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+  }
+  applied_.notify_all();
   raise_event(stop_.get());
-  acceptor_.join();
+  if (acceptor_.joinable()) acceptor_.join();
   reap(true);
 }
 
@@ -206,6 +218,8 @@ void HttpServer::apply_refusal() {
     listener_ = open_socket(port_);
     if (::listen(listener_.get(), 256) != 0) fail("listen");
   }
+  listening_ = static_cast<bool>(listener_);
+  applied_.notify_all();
 }
 
 int HttpServer::milliseconds_to_listen() {
@@ -277,7 +291,9 @@ void HttpServer::reap(bool all) {
   for (Peer& peer : finished) peer.thread.join();
 }
 
-void HttpServer::wake() { raise_event(wake_.get()); }
+void HttpServer::wake() {
+  raise_event(wake_.get());
+}
 
 void HttpServer::drop_connections() {
   const std::lock_guard lock{mutex_};
@@ -286,24 +302,22 @@ void HttpServer::drop_connections() {
   }
 }
 
-void HttpServer::refuse(milliseconds time) {
-  {
-    const std::lock_guard lock{mutex_};
-    refusing_ = true;
-    refuse_until_.reset();
-    if (time.count() > 0) refuse_until_ = steady_clock::now() + time;
-  }
+void HttpServer::change_refusal(bool refusing, milliseconds time) {
+  std::unique_lock lock{mutex_};
+  refusing_ = refusing;
+  refuse_until_.reset();
+  if (time.count() > 0) refuse_until_ = steady_clock::now() + time;
   wake();
+  applied_.wait(lock, [&] { return stopping_ || listening_ != refusing_; });
+}
+
+void HttpServer::refuse(milliseconds time) {
+  change_refusal(true, time);
   drop_connections();
 }
 
 void HttpServer::listen_again() {
-  {
-    const std::lock_guard lock{mutex_};
-    refusing_ = false;
-    refuse_until_.reset();
-  }
-  wake();
+  change_refusal(false, milliseconds{0});
 }
 
 }  // namespace decant::test

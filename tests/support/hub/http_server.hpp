@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -61,9 +62,12 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
+  // Accepts from here on; what the handlers read must be set by now.
+  void start();
   std::uint16_t port() const { return port_; }
   std::string origin() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  // Drops all connections; new ones are refused by the kernel until the time is over (0: until listen_again()).
+  // Drops all connections; new ones are refused by the kernel until the time is over (0: until
+  // listen_again()). Both return when it is so.
   void refuse(std::chrono::milliseconds time);
   void listen_again();
   void drop_connections();
@@ -82,6 +86,7 @@ class HttpServer {
   void reap(bool all);
   Fd open_socket(std::uint16_t port) const;
   void apply_refusal();
+  void change_refusal(bool refusing, std::chrono::milliseconds time);
   void wake();
   int milliseconds_to_listen();
 
@@ -93,7 +98,10 @@ class HttpServer {
   Fd stop_;      // eventfd, readable for ever once stopping
   Fd wake_;      // eventfd
   std::mutex mutex_;
+  std::condition_variable applied_;
+  bool stopping_ = false;
   bool refusing_ = false;
+  bool listening_ = false;  // listener_ is open
   std::optional<std::chrono::steady_clock::time_point> refuse_until_;
   std::list<Peer> peers_;
   std::thread acceptor_;

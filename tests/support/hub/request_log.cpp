@@ -30,7 +30,8 @@ void RequestLog::add_sent(const Token& token, std::int64_t bytes) {
   const std::lock_guard lock{mutex_};
   if (token.epoch != epoch_) return;
   if (LoggedRequest* request = find(token)) request->body_sent += static_cast<std::uint64_t>(bytes);
-  (token.where == Where::cdn ? counters_.bytes_cdn : counters_.bytes_hub) += static_cast<std::uint64_t>(bytes);
+  (token.where == Where::cdn ? counters_.bytes_cdn : counters_.bytes_hub) +=
+      static_cast<std::uint64_t>(bytes);
   changed_.notify_all();
 }
 

@@ -44,7 +44,8 @@ struct HubCounters {
   std::map<std::string, std::uint64_t> by_path;  // decoded URL path -> requests
 };
 
-// All that the hub was asked. Counted before the bytes leave, so what a client has received is in here already.
+// All that the hub was asked. Counted before the bytes leave, so what a client has received is in here
+// already.
 class RequestLog {
  public:
   struct Token {
@@ -67,7 +68,7 @@ class RequestLog {
 
  private:
   static constexpr std::size_t k_keep = 200'000;  // a bench must not eat the memory; counters go on
-  LoggedRequest* find(const Token& token);  // null when it was forgotten or never kept
+  LoggedRequest* find(const Token& token);        // null when it was forgotten or never kept
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
