@@ -85,12 +85,16 @@ std::optional<std::chrono::seconds> server_wait(const ResponseHead& head, std::i
 
   const std::string retry_after{trim(head.header("retry-after"))};
   if (const auto seconds = parse_seconds(retry_after)) return std::chrono::seconds{*seconds};
-  if (retry_after.find(':') == std::string::npos)
-    return std::nullopt;  // each HTTP date form has a time of day
-  const time_t date = curl_getdate(retry_after.c_str(), nullptr);
-  if (date < 0) return std::nullopt;
-  const std::int64_t wait = std::max<std::int64_t>(0, std::int64_t{date} - wall_now);
+  const auto date = parse_http_date(retry_after);
+  if (!date) return std::nullopt;
+  const std::int64_t wait = std::max<std::int64_t>(0, *date - wall_now);
   return std::chrono::seconds{std::min(wait, static_cast<std::int64_t>(k_longest_wait))};
+}
+
+std::optional<std::int64_t> parse_http_date(std::string_view text) {
+  if (text.find(':') == std::string_view::npos) return std::nullopt;  // each form has a time of day
+  const time_t date = curl_getdate(std::string{text}.c_str(), nullptr);
+  return date < 0 ? std::nullopt : std::optional{std::int64_t{date}};
 }
 
 RetryingFetcher::RetryingFetcher(Transport& transport, Clock& clock, BackoffPolicy policy,

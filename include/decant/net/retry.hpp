@@ -21,6 +21,9 @@ Judgement judge(const Outcome& outcome);
 // 1), else Retry-After in seconds or as an HTTP date (RFC 9110 section 10.2.3). nullopt when it does not say.
 std::optional<std::chrono::seconds> server_wait(const ResponseHead& head, std::int64_t wall_now);
 
+// An HTTP date (RFC 9110 section 5.6.7, the obsolete forms too) in seconds since 1970.
+std::optional<std::int64_t> parse_http_date(std::string_view text);
+
 // Small requests (API calls, resolves) with retries. `on_wait` says in words what is waited for; "" when
 // over.
 class RetryingFetcher {
