@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks.hpp"
+
+#include <fmt/format.h>
+
+#include "answers.hpp"
+#include "decant/base/bytes.hpp"
+#include "decant/base/text.hpp"
+#include "decant/model/lock.hpp"
+
+namespace decant::hub {
+namespace {
+
+constexpr std::string_view k_hint_changed =
+    "the bytes at this commit are not those of the release: ask its author, or give another place with "
+    "--from";
+
+std::string sent(std::string_view value) {
+  return escape_for_display(value.substr(0, 100));
+}
+
+Problem wrong(std::string_view path, std::string_view what, std::string expected, std::string found) {
+  return {.kind = ErrorKind::integrity,
+          .thing = fmt::format("{}: the hub has {}", escape_for_display(path), what),
+          .expected = std::move(expected),
+          .found = std::move(found),
+          .hint = std::string{k_hint_changed}};
+}
+
+}  // namespace
+
+std::optional<hash::Digest> stated_digest(const net::ResponseHead& head) {
+  const auto linked = bare_etag(head.header("x-linked-etag"));
+  if (!linked.empty()) return hash::Digest::parse(hash::Algorithm::sha256, linked);
+  const auto etag = bare_etag(head.header("etag"));
+  if (etag.size() == 40) return hash::Digest::parse(hash::Algorithm::git_sha1, etag);
+  return std::nullopt;
+}
+
+std::optional<Problem> contradiction(const net::ResponseHead& head, std::string_view commit,
+                                     std::string_view path, const source::Object* object) {
+  const auto told = head.header("x-repo-commit");
+  if (!told.empty() && told != commit) return wrong(path, "another commit", std::string{commit}, sent(told));
+  if (object == nullptr) return std::nullopt;
+  const auto size = head.header("x-linked-size");
+  if (!size.empty() && parse_u64(size) != object->size) {
+    return wrong(path, "another size", fmt::format("{} bytes", object->size), sent(size));
+  }
+  const auto digest = stated_digest(head);
+  if (digest && object->digest.valid() && digest->algorithm() == object->digest.algorithm() &&
+      *digest != object->digest) {
+    return wrong(path, "another digest", object->digest.hex(), digest->hex());
+  }
+  return std::nullopt;
+}
+
+std::optional<ContentRange> parse_content_range(std::string_view value) {
+  value = trim(value);
+  if (!starts_with_ci(value, "bytes ")) return std::nullopt;
+  value = trim(value.substr(6));
+  const auto dash = value.find('-');
+  const auto slash = value.find('/');
+  if (dash == std::string_view::npos || slash == std::string_view::npos || slash < dash) return std::nullopt;
+  const auto first = parse_u64(value.substr(0, dash));
+  const auto last = parse_u64(value.substr(dash + 1, slash - dash - 1));
+  const auto total = parse_u64(value.substr(slash + 1));
+  if (!first || !last || !total || *last < *first || *last >= *total) return std::nullopt;
+  return ContentRange{*first, *last, *total};
+}
+
+BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& object, ByteRange range) {
+  BodyVerdict verdict;
+  const auto announced = parse_u64(head.header("content-length"));
+  verdict.exact_length = announced == range.length;
+  if (head.status == 206) {
+    const auto text = head.header("content-range");
+    const auto got = parse_content_range(text);
+    if (got && got->first == range.offset && got->total == object.size) return verdict;
+    verdict.end = source::ReadEnd::wrong_object;
+    verdict.problem = wrong(object.path.str(), "another range or size",
+                            fmt::format("bytes {}-{}/{}", range.offset, range.end() - 1, object.size),
+                            text.empty() ? "no Content-Range" : sent(text));
+    return verdict;
+  }
+  if (announced && *announced != object.size) {
+    verdict.end = source::ReadEnd::wrong_object;
+    verdict.problem = wrong(object.path.str(), "another size", fmt::format("{} bytes", object.size),
+                            fmt::format("{} bytes", *announced));
+    return verdict;
+  }
+  if (range.offset == 0 && range.length == object.size) return verdict;
+  verdict.end = source::ReadEnd::range_ignored;
+  verdict.problem = {
+      .kind = ErrorKind::network,
+      .thing = fmt::format("{}: the server sends the whole file instead of a range",
+                           escape_for_display(object.path.str())),
+      .expected = fmt::format("HTTP 206 from byte {} on", range.offset),
+      .found = fmt::format("HTTP {}", head.status),
+      .hint = "a proxy that drops Range headers may stand between; the file is fetched from its start"};
+  return verdict;
+}
+
+}  // namespace decant::hub

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "decant/base/error.hpp"
+#include "decant/net/transport.hpp"
+#include "decant/source/source.hpp"
+
+namespace decant::hub {
+
+// Whether what the hub says about a file in the headers of an answer agrees with the pinned commit and, when
+// given, with the object. nullopt: it does, or says nothing.
+std::optional<Problem> contradiction(const net::ResponseHead& head, std::string_view commit,
+                                     std::string_view path, const source::Object* object);
+
+// Whether a 200 or 206 brings the bytes of `range`, from its first one on.
+struct BodyVerdict {
+  source::ReadEnd end = source::ReadEnd::complete;  // complete: it does
+  Problem problem;
+  bool exact_length = false;  // the body announces to be as long as the range
+};
+BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& object, ByteRange range);
+
+// "bytes 0-99/1000".
+struct ContentRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::uint64_t total = 0;
+};
+std::optional<ContentRange> parse_content_range(std::string_view value);
+
+// The digest that an answer's entity tags state; nullopt when they are of another kind.
+std::optional<hash::Digest> stated_digest(const net::ResponseHead& head);
+
+}  // namespace decant::hub
