@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "decant/cache/cache.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "decant/base/error.hpp"
+#include "decant/base/text.hpp"
+
+namespace decant::cache {
+namespace {
+
+constexpr mode_t k_final_mode = 0444;
+
+fs::RelPath directory_of(const hash::Digest& digest) {
+  return fs::RelPath::require(fmt::format("{}/{}", to_string(digest.algorithm()), digest.hex().substr(0, 2)),
+                              "cache");
+}
+
+fs::RelPath name_of(const hash::Digest& digest) {
+  return fs::RelPath::require(digest.hex(), "cache");
+}
+
+// nullopt when the cache or that directory in it is missing.
+std::optional<fs::DirHandle> find_directory(const std::string& cache, const hash::Digest& digest) {
+  const auto root = fs::DirHandle::open_if_there(cache);
+  return root ? root->open_dir_if_there(directory_of(digest)) : std::nullopt;
+}
+
+fs::DirHandle make_directory(const std::string& cache, const hash::Digest& digest) {
+  return fs::DirHandle::open(cache, fs::Missing::create).make_dirs(directory_of(digest));
+}
+
+void refuse_other_types(const fs::DirHandle& directory, const fs::RelPath& name,
+                        const fs::EntryFacts& found) {
+  if (found.type == fs::FileType::file) return;
+  throw Error{Problem{.kind = ErrorKind::conflict,
+                      .thing = fmt::format("the download cache cannot use the name {}",
+                                           escape_for_display(directory.path_of(name))),
+                      .expected = "a regular file or nothing",
+                      .found = found.type == fs::FileType::symlink ? "a symbolic link"
+                               : found.type == fs::FileType::dir   ? "a directory"
+                                                                   : "a special file",
+                      .hint = "remove it, then run the same command again"}};
+}
+
+}  // namespace
+
+Cache::Cache(std::string path) : path_{std::move(path)} {}
+
+ObjectFacts Cache::look(const hash::Digest& digest, std::uint64_t size) const {
+  const auto directory = find_directory(path_, digest);
+  if (!directory) return {};
+  const auto final_facts = directory->stat(name_of(digest));
+  if (final_facts && final_facts->type == fs::FileType::file && final_facts->size == size) {
+    return {.complete = true, .landed_bytes = size};
+  }
+  return {.landed_bytes = Partial::landed_bytes_of_leftovers(*directory, digest.hex(), size)};
+}
+
+std::optional<Fd> Cache::open_final(const hash::Digest& digest, std::uint64_t size) const {
+  const auto directory = find_directory(path_, digest);
+  if (!directory) return std::nullopt;
+  fs::EntryFacts facts;
+  auto fd = directory->open_file_if_there(name_of(digest), &facts);
+  if (!fd || facts.size != size) return std::nullopt;
+  return fd;
+}
+
+void Cache::remove_bad_final(const hash::Digest& digest, int fd) {
+  const auto directory = find_directory(path_, digest);
+  if (!directory) return;
+  const auto there = directory->stat(name_of(digest));
+  const fs::EntryFacts bad = fs::facts_of(fd);
+  if (there && there->dev == bad.dev && there->ino == bad.ino) directory->remove_file(name_of(digest));
+}
+
+Partial Cache::begin(const hash::Digest& digest, std::uint64_t size, const Stop* stop) {
+  const fs::DirHandle directory = make_directory(path_, digest);
+  if (const auto there = directory.stat(name_of(digest))) {
+    refuse_other_types(directory, name_of(digest), *there);
+  }
+  return Partial::claim_or_create(directory, digest.hex(), size, digest, stop);
+}
+
+void Cache::finish(Partial partial, const hash::Digest& digest) {
+  const fs::DirHandle directory = make_directory(path_, digest);
+  const fs::RelPath name = name_of(digest);
+  constexpr int k_rounds = 10;  // more than one only when others remove and make it meanwhile
+  for (int round = 0; round < k_rounds; ++round) {
+    if (partial.finish(directory, name, k_final_mode)) return;
+    const auto there = directory.stat(name);
+    if (!there) continue;
+    refuse_other_types(directory, name, *there);
+    if (there->size == partial.size()) return partial.discard();
+    directory.remove_file(name);
+  }
+  throw Error{ErrorKind::busy,
+              fmt::format("{} is made and removed by somebody else again and again",
+                          escape_for_display(directory.path_of(name))),
+              "let no two commands work on one object of the cache in different ways"};
+}
+
+}  // namespace decant::cache
