@@ -210,10 +210,7 @@ RestoreLock parse_lock(std::string_view json, std::string_view origin) {
   lock.tool_version = top.require("tool_version", "the version of decant that wrote it").text();
   const Node source = top.require("source", "an object");
   lock.source = read_source(source.object());
-  std::string why;
-  const auto path = fs::RelPath::parse(read_bytes(top, "release_path"), &why);
-  if (!path) top.fail("release_path: a folder of the repo", why);
-  lock.release_path = *path;
+  lock.release_path = read_path_or_root(top, "release_path");
   lock.release_id = top.require("release_id", "the release's id").text();
   const Node manifest = top.require("manifest", "an object");
   lock.manifest_origin = one_of<ManifestOrigin>(

@@ -41,6 +41,13 @@ std::string from_hex(const Node& node) {
   return bytes;
 }
 
+// The key that is there; the returned node points to `node` and `hex_key`.
+Node member_of(const Node& node, std::string_view key, const std::string& hex_key) {
+  auto hex = node.find(hex_key);
+  if (hex && node.find(key)) node.fail(fmt::format("one of {} and {}", key, hex_key), "both");
+  return hex ? *hex : node.require(key, "a text");
+}
+
 }  // namespace
 
 std::string byte_member(std::string_view key, std::string_view bytes, std::string_view colon) {
@@ -49,19 +56,26 @@ std::string byte_member(std::string_view key, std::string_view bytes, std::strin
 }
 
 std::string read_bytes(const Node& node, std::string_view key) {
-  const auto plain = node.find(key);
-  const auto hex = node.find(std::string{key} + "_hex");
-  if (plain && hex) node.fail(fmt::format("one of {} and {}_hex", key, key), "both");
-  return hex ? from_hex(*hex) : node.require(key, "a text").text();
+  const std::string hex_key = std::string{key} + "_hex";
+  const Node child = member_of(node, key, hex_key);
+  return node.find(hex_key) ? from_hex(child) : child.text();
 }
 
 fs::RelPath read_path(const Node& node, std::string_view key) {
+  auto path = read_path_or_root(node, key);
+  if (path.is_root())
+    member_of(node, key, std::string{key} + "_hex").fail("the path of an entry", "an empty path");
+  return path;
+}
+
+fs::RelPath read_path_or_root(const Node& node, std::string_view key) {
   std::string why;
   const std::string bytes = read_bytes(node, key);
   auto path = fs::RelPath::parse(bytes, &why);
-  if (!path || path->is_root()) {
-    node.fail(fmt::format("{}: the path of an entry ({})", key, path ? "it is empty" : why),
-              escape_for_display(bytes));
+  if (!path) {
+    const std::string hex_key = std::string{key} + "_hex";
+    member_of(node, key, hex_key)
+        .fail(fmt::format("a path that stays below its root ({})", why), escape_for_display(bytes));
   }
   return *std::move(path);
 }

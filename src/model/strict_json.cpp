@@ -79,7 +79,8 @@ struct Fault {
 // open.
 class TreeBuilder {
  public:
-  TreeBuilder(const char* begin, const char** position) : begin_{begin}, position_{position} {}
+  TreeBuilder(std::string_view text, const char** position)
+      : begin_{text.data()}, end_{text.data() + text.size()}, position_{position} {}
 
   const Fault& fault() const { return fault_; }
   Value take() { return std::move(root_); }
@@ -123,10 +124,12 @@ class TreeBuilder {
     if (why.find("UTF-8") != std::string_view::npos) {
       return refuse_at(position, "not valid UTF-8", "JSON text in UTF-8");
     }
-    if (why.find("unexpected end of input") != std::string_view::npos) {
+    // Also within a text or a word: whatever is missing, the end came too early.
+    if (*position_ == end_ && why.find("; expected end of input") == std::string_view::npos &&
+        (position > size() || why.find("unexpected end of input") != std::string_view::npos)) {
       return refuse_at(position, "the text ends too early", "a whole JSON value", "the end");
     }
-    if (why.find("expected end of input") != std::string_view::npos) {
+    if (why.find("; expected end of input") != std::string_view::npos) {
       return refuse_at(position, "text after the JSON value", "nothing", quoted(last_token));
     }
     if (why.find("number overflow") != std::string_view::npos) {
@@ -137,6 +140,7 @@ class TreeBuilder {
   }
 
  private:
+  std::size_t size() const { return static_cast<std::size_t>(end_ - begin_); }
   static std::string quoted(std::string_view text) {
     constexpr std::size_t k_shown = 60;
     const std::string shown = escape_for_display(text.substr(0, k_shown));
@@ -183,6 +187,7 @@ class TreeBuilder {
   }
 
   const char* begin_;
+  const char* end_;
   const char** position_;
   Value root_;
   std::vector<Value*> open_;
@@ -247,7 +252,7 @@ Value parse_json(std::string_view text, const TextOrigin& origin) {
     fail(text, origin, {.offset = nul + 1, .what = "a NUL byte", .expected = "JSON text", .found = "\\x00"});
   }
   const char* position = text.data();
-  TreeBuilder builder{text.data(), &position};
+  TreeBuilder builder{text, &position};
   if (!Json::sax_parse(Cursor{&position}, Cursor::end_at(text.data() + text.size()), &builder)) {
     fail(text, origin, builder.fault());
   }

@@ -27,8 +27,8 @@ struct PartCounters {
 
 enum class Level { detail, info, warning };
 
-// What the engines talk to; the renderers (bar, plain, JSON, none) implement it. All calls are thread-safe, cheap,
-// and never throw.
+// What the engines talk to; the renderers (bar, plain, JSON, none) implement it. All calls are thread-safe,
+// cheap, and never throw.
 class Reporter {
  public:
   virtual ~Reporter() = default;

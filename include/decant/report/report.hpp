@@ -17,13 +17,13 @@ inline constexpr std::string_view k_report_schema = "decant.report/1";
 
 // In the order of a finished report.
 enum class FindingKind {
-  tree_missing,   // a declared tree is neither found nor skipped
+  tree_missing,  // a declared tree is neither found nor skipped
   missing,
-  differs,        // content: expected, got
-  truncated,      // shorter than expected
-  longer,         // longer than expected
-  wrong_type,     // a directory where a file is expected, …
-  mode,           // owner's x bit
+  differs,     // content: expected, got
+  truncated,   // shorter than expected
+  longer,      // longer than expected
+  wrong_type,  // a directory where a file is expected, …
+  mode,        // owner's x bit
   link_target,
   unreadable,     // I/O error or permission: could not be checked
   unstable,       // changed while it was read
@@ -54,15 +54,15 @@ struct Note {
 
 struct TreeDigest {
   std::string name;
-  bool full = true;    // false: some line says size-only
-  std::string hex;     // SHA-256
+  bool full = true;  // false: some line says size-only
+  std::string hex;   // SHA-256
   std::string label() const { return (full ? "full:" : "partial:") + hex; }
 };
 
 // Counts of one tree or of all.
 struct VerifyCounts {
-  std::uint64_t expected = 0;       // entries
-  std::uint64_t hashed = 0;         // files whose every byte was read now
+  std::uint64_t expected = 0;  // entries
+  std::uint64_t hashed = 0;    // files whose every byte was read now
   std::uint64_t size_only = 0;
   std::uint64_t bytes_hashed = 0;
   std::uint64_t from_manifest = 0;  // origin of the expectation
@@ -70,7 +70,7 @@ struct VerifyCounts {
   std::uint64_t from_learned_index = 0;
   std::uint64_t extra = 0;
   std::uint64_t generated = 0;
-  std::uint64_t skipped = 0;        // entries left out by selection or --skip
+  std::uint64_t skipped = 0;  // entries left out by selection or --skip
 };
 
 enum class PartOutcome { published, unchanged, staged, fetched, pending, skipped, conflict, failed };
@@ -103,7 +103,7 @@ struct Result {
   std::string command;
   std::string verdict;  // one line, for people
   std::string release_id;
-  std::string source;   // repo or directory
+  std::string source;  // repo or directory
   std::string commit;
   std::string manifest_sha256;
   std::string lock_digest;
@@ -123,10 +123,12 @@ struct Result {
 };
 
 // The exit status, computed from every item: problems, conflicts, findings, parts that are not there, signal.
-// Never 0 because nothing said otherwise: a part pending, staged only or failed gives its code.
+// Never 0 because nothing said otherwise: a part pending, staged only or failed gives its code. Command
+// "fetch" asks for fetched parts only, command "plan" for parts that nothing keeps from being restored.
 int exit_code(const Result& result);
 
-// True when running the same line again, unchanged, can get further (network, busy, incomplete, signals, disk).
+// True when running the same line again, unchanged, can get further (network, busy, incomplete, signals,
+// disk).
 bool is_retryable(int exit_code) noexcept;
 
 struct ReportMeta {
@@ -135,7 +137,8 @@ struct ReportMeta {
   std::string started_utc;
   std::string finished_utc;
 };
-// The document of --report, and (with `event`: "summary") the last JSON line. Field by field in docs/formats.md.
+// The document of --report, and (with `event`: "summary") the last JSON line. Field by field in
+// docs/formats.md.
 std::string to_json(const Result& result, const ReportMeta& meta, int exit_code);
 std::string summary_line(const Result& result, const ReportMeta& meta, int exit_code);
 // One JSON line without newline for a single item, with its `event`.

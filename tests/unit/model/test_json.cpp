@@ -20,7 +20,11 @@ TEST_CASE("json_quote gives a JSON string for any bytes") {
       {"UTF-8", "h\xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x98\x80", "\"h\xC3\xA9 \xE4\xB8\xAD \xF0\x9F\x98\x80\""},
       {"C1 control", "\xC2\x9B", "\"\\u009b\""},
       {"not C1", "\xC2\xA0", "\"\xC2\xA0\""},
-      {"lone byte", "a\xFF" "b", "\"a\xEF\xBF\xBD" "b\""},
+      {"lone byte",
+       "a\xFF"
+       "b",
+       "\"a\xEF\xBF\xBD"
+       "b\""},
       {"cut character", "\xE4\xB8", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
       {"surrogate", "\xED\xA0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
   };
