@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace decant::fetch {
+
+// Consecutive chunks.
+struct Run {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t end() const { return first + count; }
+  bool operator==(const Run&) const = default;
+};
+
+// How far one object is, in chunks, and what to ask for next. Pure values; the caller locks.
+class ChunkMap {
+ public:
+  ChunkMap(std::uint64_t size, std::uint64_t chunk_bytes);
+
+  std::uint64_t count() const { return states_.size(); }
+  bool complete() const { return prefix_ == count(); }
+  bool is_landed(std::uint64_t chunk) const { return states_[chunk] == State::landed; }
+  std::uint64_t prefix_bytes() const;  // landed without a gap from the start
+
+  void set_landed(std::uint64_t chunk);
+  // False when it had not landed: nothing changes then.
+  bool set_missing(std::uint64_t chunk);
+
+  // The first missing chunks, at most `longest` in a row, that begin less than `window` bytes after the
+  // prefix.
+  std::optional<Run> next_run(std::uint64_t window, std::uint64_t longest) const;
+  void take(Run run);       // missing -> in flight
+  void give_back(Run run);  // in flight -> missing; landed ones stay
+
+ private:
+  enum class State : std::uint8_t { missing, in_flight, landed };
+
+  std::uint64_t size_;
+  std::uint64_t chunk_bytes_;
+  std::vector<State> states_;
+  std::uint64_t prefix_ = 0;  // chunks
+};
+
+// Chunks of one request: short enough that all connections have something to do, both within a small object
+// and within the window of a large one.
+std::uint64_t longest_run(std::uint64_t object_chunks, std::uint64_t longest_range, std::uint64_t window,
+                          int connections, std::uint64_t chunk_bytes);
+
+}  // namespace decant::fetch

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "download.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "decant/base/error.hpp"
+#include "decant/base/text.hpp"
+
+namespace decant::fetch {
+namespace {
+
+constexpr int k_wrong_until_dropped = 2;
+constexpr std::chrono::milliseconds k_poll{100};
+// What ends connections that nobody needs any more; seen by them alone.
+constexpr int k_no_longer_needed = SIGTERM;
+
+std::string name_for(const source::Object& object, const progress::PartCounters* counters) {
+  if (counters != nullptr && !counters->name.empty()) return escape_for_display(counters->name);
+  return escape_for_display(object.path.str());
+}
+
+std::vector<std::string> names_of(const std::vector<source::Source*>& sources) {
+  std::vector<std::string> names;
+  for (const source::Source* source : sources) names.push_back(source->name());
+  return names;
+}
+
+}  // namespace
+
+Shared::Shared(std::vector<source::Source*> places, FetchOptions fetch_options, Clock& time,
+               progress::Reporter& voice, const Stop& outer)
+    : sources{std::move(places)},
+      names{names_of(sources)},
+      options{fetch_options},
+      clock{time},
+      reporter{voice},
+      stop{outer},
+      wrong(sources.size()),
+      dropped(sources.size()),
+      paused_until(sources.size()) {}
+
+ActiveDownload::ActiveDownload(std::shared_ptr<Shared> shared, source::Object object, cache::Partial partial,
+                               std::shared_ptr<progress::PartCounters> counters)
+    : shared_{std::move(shared)},
+      object_{std::move(object)},
+      counters_{std::move(counters)},
+      name_{name_for(object_, counters_.get())},
+      partial_{std::move(partial)},
+      chunks_{object_.size, cache::k_chunk_bytes},
+      problems_(shared_->sources.size()),
+      refused_(shared_->sources.size()),
+      sequential_(shared_->sources.size()),
+      delivered_(shared_->sources.size()),
+      served_(shared_->sources.size()),
+      wrong_(shared_->sources.size()) {
+  if (partial_->size() != object_.size) {
+    throw Error{ErrorKind::bug, fmt::format("{} is no partial of {}", partial_->path(), name_)};
+  }
+  for (std::uint64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+    if (partial_->chunk_state(chunk) != cache::ChunkState::missing) chunks_.set_landed(chunk);
+  }
+  const FetchOptions& options = shared_->options;
+  longest_run_ = longest_run(chunks_.count(), options.longest_range, options.window, options.connections,
+                             cache::k_chunk_bytes);
+  count(static_cast<std::int64_t>(partial_->landed_bytes()), 0);
+}
+
+void ActiveDownload::begin_locked(std::uint64_t number) {
+  number_ = number;
+  if (chunks_.complete()) return;
+  if (source_locked()) {
+    activate_locked();
+  } else {
+    end_locked(no_source_left_locked(), {});
+  }
+}
+
+std::uint64_t ActiveDownload::wait_for(std::uint64_t offset) {
+  std::unique_lock lock{shared_->mutex};
+  const std::uint64_t wanted = std::min(offset, object_.size);
+  for (;;) {
+    if (chunks_.prefix_bytes() >= wanted) return chunks_.prefix_bytes();
+    if (interrupted_) throw Interrupted{*interrupted_};
+    if (error_) throw Error{*error_};
+    if (released_) throw Error{ErrorKind::bug, fmt::format("{} was given back", name_)};
+    if (shared_->closed) {
+      throw Error{ErrorKind::incomplete, fmt::format("{} has not arrived to its end", name_),
+                  "run the same command again; what has arrived is kept"};
+    }
+    shared_->stop.throw_if_requested();
+    shared_->changed.wait_for(lock, k_poll);
+  }
+}
+
+void ActiveDownload::refetch(std::uint64_t chunk) {
+  const std::lock_guard lock{shared_->mutex};
+  if (!partial_ || chunk >= chunks_.count() || !chunks_.set_missing(chunk)) return;
+  partial_->drop(chunk);
+  count(-static_cast<std::int64_t>(partial_->chunk_range(chunk).length), 0);
+  activate_locked();
+}
+
+void ActiveDownload::refetch_all() {
+  std::vector<std::string> now_dropped;
+  {
+    std::unique_lock lock{shared_->mutex};
+    if (!partial_) return;
+    on_hold_ = true;
+    shared_->changed.wait(lock, [this] { return users_ == 0; });
+    on_hold_ = false;
+    for (std::size_t i = 0; i < delivered_.size(); ++i) {
+      if (!delivered_[i]) continue;
+      delivered_[i] = false;
+      const std::string& source = shared_->names[i];
+      if (++wrong_[i] >= k_wrong_until_dropped && !refused_[i]) {
+        refused_[i] = true;
+        problems_[i] =
+            Problem{.kind = ErrorKind::integrity,
+                    .thing = fmt::format("{}: {} sent bytes that do not match its {} digest, {} times", name_,
+                                         source, to_string(object_.digest.algorithm()), wrong_[i]),
+                    .expected = object_.digest.hex(),
+                    .found = "other bytes",
+                    .hint = "add another place that has it with --from, or ask who published the release"};
+      }
+      // The last one is what the user asked for; it may be right about all other objects.
+      if (++shared_->wrong[i] >= k_wrong_until_dropped && i + 1 < delivered_.size() && !shared_->dropped[i]) {
+        shared_->dropped[i] = true;
+        now_dropped.push_back(source);
+      }
+    }
+    std::int64_t landed = 0;
+    for (std::uint64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+      if (chunks_.set_missing(chunk))
+        landed += static_cast<std::int64_t>(partial_->chunk_range(chunk).length);
+    }
+    partial_->drop_all();
+    count(-landed, 0);
+    if (source_locked()) {
+      activate_locked();
+    } else {
+      end_locked(no_source_left_locked(), {});
+    }
+    if (shared_->closed) return;
+  }
+  for (const std::string& source : now_dropped) {
+    shared_->reporter.message(
+        progress::Level::warning,
+        fmt::format("{}: sent wrong bytes twice; not used any more in this run", source));
+  }
+}
+
+cache::Partial& ActiveDownload::partial() {
+  const std::lock_guard lock{shared_->mutex};
+  if (!partial_) throw Error{ErrorKind::bug, fmt::format("{} was given back", name_)};
+  return *partial_;
+}
+
+std::string ActiveDownload::source_name() const {
+  const std::lock_guard lock{shared_->mutex};
+  std::string names;
+  for (std::size_t i = 0; i < served_.size(); ++i) {
+    if (served_[i]) names += (names.empty() ? "" : ", ") + shared_->names[i];
+  }
+  return names;
+}
+
+cache::Partial ActiveDownload::release() {
+  std::unique_lock lock{shared_->mutex};
+  if (!partial_) throw Error{ErrorKind::bug, fmt::format("{} was given back", name_)};
+  released_ = true;
+  stop_.request(k_no_longer_needed);
+  deactivate_locked();
+  shared_->changed.wait(lock, [this] { return users_ == 0; });
+  shared_->changed.notify_all();
+  cache::Partial partial = *std::move(partial_);
+  partial_.reset();
+  return partial;
+}
+
+bool ActiveDownload::wants_work_locked() const {
+  return !over_locked() && !on_hold_ && !stop_.requested() && !chunks_.complete();
+}
+
+std::optional<std::size_t> ActiveDownload::source_locked() const {
+  for (std::size_t i = 0; i < refused_.size(); ++i) {
+    if (!refused_[i] && !shared_->dropped[i]) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Run> ActiveDownload::take_run_locked(std::size_t source) {
+  std::optional<Run> run;
+  if (!sequential_[source]) {
+    run = chunks_.next_run(shared_->options.window, longest_run_);
+  } else if (users_ == 0) {
+    run = Run{0, chunks_.count()};
+  }
+  if (!run) return std::nullopt;
+  chunks_.take(*run);
+  ++users_;
+  return run;
+}
+
+bool ActiveDownload::enter_locked() {
+  if (!partial_ || released_ || on_hold_) return false;
+  ++users_;
+  return true;
+}
+
+void ActiveDownload::leave_locked(std::optional<Run> run) {
+  if (run) chunks_.give_back(*run);
+  --users_;
+  if (chunks_.complete()) deactivate_locked();
+  shared_->changed.notify_all();
+  shared_->work.notify_all();
+}
+
+void ActiveDownload::landed(std::uint64_t chunk, std::size_t source) {
+  const std::lock_guard lock{shared_->mutex};
+  chunks_.set_landed(chunk);
+  delivered_[source] = true;
+  served_[source] = true;
+  shared_->changed.notify_all();
+  shared_->work.notify_one();  // the window has moved
+}
+
+bool ActiveDownload::is_landed(std::uint64_t chunk) {
+  const std::lock_guard lock{shared_->mutex};
+  return chunks_.is_landed(chunk);
+}
+
+void ActiveDownload::count(std::int64_t written, std::uint64_t received) {
+  fetched_ += received;
+  if (!counters_) return;
+  counters_->bytes_done += static_cast<std::uint64_t>(written);  // wraps round, and so takes away
+  counters_->bytes_from_network += received;
+}
+
+void ActiveDownload::refuse(std::size_t source, Problem problem) {
+  std::string going_on_with;
+  {
+    const std::lock_guard lock{shared_->mutex};
+    if (refused_[source]) return;  // another connection was first, and has said so
+    refused_[source] = true;
+    problems_[source] = problem;
+    const auto next = source_locked();
+    if (!next) return end_locked(no_source_left_locked(), {});
+    going_on_with = shared_->names[*next];
+  }
+  shared_->reporter.message(progress::Level::warning,
+                            fmt::format("{}: {}; going on with {}", name_, to_line(problem), going_on_with));
+}
+
+bool ActiveDownload::set_sequential(std::size_t source) {
+  const std::lock_guard lock{shared_->mutex};
+  if (sequential_[source]) return false;
+  sequential_[source] = true;
+  return true;
+}
+
+void ActiveDownload::end(std::optional<Error> error, std::optional<Interrupted> interrupted) {
+  const std::lock_guard lock{shared_->mutex};
+  end_locked(std::move(error), interrupted);
+}
+
+void ActiveDownload::end_locked(std::optional<Error> error, std::optional<Interrupted> interrupted) {
+  if (over_locked()) return;
+  error_ = std::move(error);
+  interrupted_ = interrupted;
+  stop_.request(k_no_longer_needed);
+  deactivate_locked();
+  shared_->changed.notify_all();
+}
+
+void ActiveDownload::activate_locked() {
+  if (over_locked()) return;
+  auto& active = shared_->active;
+  const auto self = shared_from_this();
+  if (std::find(active.begin(), active.end(), self) != active.end()) return;
+  const auto later = [](const std::shared_ptr<ActiveDownload>& a, const std::shared_ptr<ActiveDownload>& b) {
+    return a->number_ < b->number_;
+  };
+  active.insert(std::upper_bound(active.begin(), active.end(), self, later), self);
+  shared_->work.notify_all();
+}
+
+void ActiveDownload::deactivate_locked() {
+  auto& active = shared_->active;
+  const auto at =
+      std::find_if(active.begin(), active.end(), [this](const auto& one) { return one.get() == this; });
+  if (at != active.end()) active.erase(at);
+}
+
+// What the last source said: it is the one that the user named, the others only stand in for it.
+Error ActiveDownload::no_source_left_locked() const {
+  for (auto problem = problems_.rbegin(); problem != problems_.rend(); ++problem) {
+    if (*problem) return Error{**problem};
+  }
+  return Error{ErrorKind::network, fmt::format("{}: no place is left to fetch it from", name_)};
+}
+
+}  // namespace decant::fetch
