@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "model_support.hpp"
+#include "support/golden.hpp"
 
 using namespace decant;
 using namespace decant::model;
@@ -70,6 +71,10 @@ TEST_CASE("an index's text is fixed to the byte") {
                                   "\n"
                                   R"({"type":"symlink","path":"l2","target_hex":"fe"})"
                                   "\n");
+}
+
+TEST_CASE("an index is as the documented example") {
+  test::check_golden("formats/part.index.jsonl", to_jsonl(framed()));
 }
 
 TEST_CASE("an index comes back as it was") {

@@ -5,6 +5,7 @@
 
 #include "decant/hash/hasher.hpp"
 #include "model_support.hpp"
+#include "support/golden.hpp"
 
 using namespace decant;
 using namespace decant::model;
@@ -115,6 +116,11 @@ TEST_CASE("a lock's text is fixed to the byte") {
 )";
   CHECK(text == expected);
   CHECK(lock_digest(sample()) == hash::sha256(with(text, lock_digest(sample()).hex(), "")));
+}
+
+TEST_CASE("locks are as the documented examples") {
+  test::check_golden("formats/restore_lock.json", to_json(sample()));
+  test::check_golden("formats/restore_lock.loose.json", to_json(loose_sample()));
 }
 
 TEST_CASE("a lock comes back as it was") {
