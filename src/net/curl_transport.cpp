@@ -103,6 +103,8 @@ class HeadParser {
  public:
   enum class State { reading, done, too_large };
 
+  bool finished() const { return finished_; }
+
   State line(std::string_view text, ResponseHead& head) {
     if (finished_) return State::reading;  // trailers of a chunked body
     size_ += text.size();
@@ -148,7 +150,6 @@ class Exchange {
   }
 
   bool stalled() { return watch_.stalled(); }
-  bool head_seen() const { return outcome_.head.status >= 200; }
   void end_as(TransferEnd end, std::string detail) {
     if (forced_) return;
     forced_ = end;
@@ -161,8 +162,16 @@ class Exchange {
       outcome_.end = *forced_;
     } else {
       outcome_.end = end_of(easy, code);
-      if (code != CURLE_OK)
+      if (code != CURLE_OK) {
         outcome_.detail = error_text_[0] != 0 ? error_text_.data() : curl_easy_strerror(code);
+      }
+    }
+    if (!parser_.finished()) {
+      outcome_.head = {};
+      if (outcome_.end == TransferEnd::complete) {  // libcurl is content with a head that breaks off
+        outcome_.end = TransferEnd::cut;
+        outcome_.detail = "the connection ended in the headers";
+      }
     }
     outcome_.detail = presentable(std::move(outcome_.detail), request.url);
     return std::move(outcome_);
@@ -233,11 +242,10 @@ class Exchange {
   }
 
   // A handshake that the network broke may work next time; one that a peer or a certificate broke will not.
-  bool handshake_was_cut(CURL* easy) const {
-    long os_error = 0;
-    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &os_error);
+  // libcurl has one code for both; its words tell them apart.
+  bool handshake_was_cut() const {
     const std::string_view text{error_text_.data()};
-    return os_error != 0 || text.find("SSL_ERROR_SYSCALL") != std::string_view::npos ||
+    return text.find("SSL_ERROR_SYSCALL") != std::string_view::npos ||
            text.find("reset by peer") != std::string_view::npos ||
            text.find("unexpected eof") != std::string_view::npos;
   }
@@ -261,7 +269,7 @@ class Exchange {
       case CURLE_PROXY:
         return TransferEnd::proxy;
       case CURLE_SSL_CONNECT_ERROR:
-        return handshake_was_cut(easy) ? TransferEnd::no_connect : TransferEnd::tls;
+        return handshake_was_cut() ? TransferEnd::no_connect : TransferEnd::tls;
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CACERT_BADFILE:
       case CURLE_SSL_CERTPROBLEM:
@@ -277,8 +285,8 @@ class Exchange {
       case CURLE_BAD_CONTENT_ENCODING:
       case CURLE_URL_MALFORMAT:
         return TransferEnd::protocol;
-      case CURLE_OUT_OF_MEMORY:
-        throw std::bad_alloc{};
+      case CURLE_OUT_OF_MEMORY:  // what libcurl calls a header line beyond its own limit
+        return TransferEnd::protocol;
       default:
         return TransferEnd::cut;
     }

@@ -31,6 +31,7 @@ struct Origin {
 struct Url {
   Origin origin;
   std::string path_and_query;  // begins with '/'; percent-encoding untouched
+  bool operator==(const Url&) const = default;
   std::string str() const;
   // For messages: without the query, which may hold a signature.
   std::string redacted() const;
