@@ -41,7 +41,7 @@ std::optional<Problem> contradiction(const net::ResponseHead& head, std::string_
                                      std::string_view path, const source::Object* object) {
   const auto told = head.header("x-repo-commit");
   if (!told.empty() && told != commit) return wrong(path, "another commit", std::string{commit}, sent(told));
-  if (object == nullptr) return std::nullopt;
+  if (object == nullptr || head.status >= 400) return std::nullopt;  // tags of an error page say nothing
   const auto size = head.header("x-linked-size");
   if (!size.empty() && parse_u64(size) != object->size) {
     return wrong(path, "another size", fmt::format("{} bytes", object->size), sent(size));
@@ -52,6 +52,13 @@ std::optional<Problem> contradiction(const net::ResponseHead& head, std::string_
     return wrong(path, "another digest", object->digest.hex(), digest->hex());
   }
   return std::nullopt;
+}
+
+Problem out_of_range(const source::Object& object, ByteRange range, const net::ResponseHead& head) {
+  const auto told = head.header("content-range");
+  return wrong(object.path.str(), "no such range",
+               fmt::format("bytes {}-{}/{}", range.offset, range.end() - 1, object.size),
+               told.empty() ? "HTTP 416" : "HTTP 416, " + sent(told));
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view value) {

@@ -23,6 +23,9 @@ struct BodyVerdict {
 };
 BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& object, ByteRange range);
 
+// What a 416 to a range of the object means: the server's object is another one.
+Problem out_of_range(const source::Object& object, ByteRange range, const net::ResponseHead& head);
+
 // "bytes 0-99/1000".
 struct ContentRange {
   std::uint64_t first = 0;

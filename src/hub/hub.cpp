@@ -90,7 +90,7 @@ class HubRepository final : public source::Repository {
     model::Listing listing;
     net::Url url = identity_.address.tree(identity_.commit, prefix);
     for (std::size_t page = 0;; ++page) {
-      if (page == k_most_pages || listing.size() > k_most_files) throw_endless(url);
+      if (page == k_most_pages || listing.size() > k_most_files) throw_bad_pages(url, "no end");
       const Answer answer = session_.ask(identity_.request(url), question, k_api_limit);
       if (page == 0 && !prefix.empty() && answer.head().header("x-error-code") == "EntryNotFound") return {};
       require_ok(answer, question);
@@ -99,9 +99,9 @@ class HubRepository final : public source::Repository {
       const std::string next = next_link(answer.head());
       if (next.empty()) return listing;
       const auto next_url = net::resolve_reference(answer.url, next);
-      if (!next_url || identity_.address.at_endpoint(*next_url).path_and_query == url.path_and_query) {
-        throw_endless(url);
-      }
+      if (!next_url) throw_bad_pages(url, "a next page that is no URL");
+      if (identity_.address.at_endpoint(*next_url) == url)
+        throw_bad_pages(url, "the same page as the next one");
       url = identity_.address.at_endpoint(*next_url);
     }
   }
@@ -211,8 +211,8 @@ class HubRepository final : public source::Repository {
       net::Request request = identity_.request(identity_.address.file(identity_.commit, path));
       request.range = range;
       Answer answer = session_.ask(std::move(request), about(path), limit, on_hop);
-      const int status = answer.head().status;
-      const bool refused = !is_of_hub(answer.url) && status >= 400 && status < 500 && status != 416;
+      const bool refused = !is_of_hub(answer.url) && answer.head().status >= 400 &&
+                           net::judge(answer.fetched.outcome) == net::Judgement::give_up;
       if (!refused || places == k_most_places) return answer;
     }
   }
@@ -231,11 +231,12 @@ class HubRepository final : public source::Repository {
     throw Error{storage_refusal(about(path), answer.url, answer.fetched.outcome)};
   }
 
-  [[noreturn]] void throw_endless(const net::Url& url) const {
+  [[noreturn]] void throw_bad_pages(const net::Url& url, std::string_view found) const {
     throw Error{
         Problem{.kind = ErrorKind::network,
-                .thing = fmt::format("the list of files of {} does not end", identity_.address.name()),
-                .found = "more pages after " + url.redacted(),
+                .thing = fmt::format("the list of files of {} cannot be read", identity_.address.name()),
+                .expected = "pages that come to an end",
+                .found = fmt::format("{} after {}", found, url.redacted()),
                 .hint = "check the endpoint: this is not how the hub answers"}};
   }
 

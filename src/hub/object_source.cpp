@@ -99,9 +99,7 @@ class ObjectSource::Reading {
       const net::Outcome outcome = perform(request);
       if (hop_.verdict) return std::move(*hop_.verdict);
       if (hop_.has_body) return close(request.url, outcome);
-      if (!is_redirect(outcome.head.status) || outcome.end != net::TransferEnd::complete) {
-        return refused(request.url, outcome);
-      }
+      if (!is_redirect(outcome.head.status) || !answered(outcome)) return refused(request.url, outcome);
       NextHop next = next_hop(request.url, outcome.head.header("location"), endpoint(), hops);
       if (!next.url) {
         return ended(ReadEnd::failed, redirect_refusal(question(), request.url, next.refusal));
@@ -203,9 +201,9 @@ class ObjectSource::Reading {
       result.end = ReadEnd::interrupted;
       result.server_wait = net::server_wait(outcome.head, source_.clock_.wall_seconds());
     } else if (outcome.head.status == 416) {
-      result.end = ReadEnd::wrong_object;
-      result.problem.kind = ErrorKind::integrity;
-    } else if (!of_hub && answered(outcome) && is_storage_refusal(outcome.head.status)) {
+      result = ended(ReadEnd::wrong_object, out_of_range(object_, range_, outcome.head));
+    } else if (answered(outcome) && is_storage_refusal(outcome.head.status) &&
+               (!of_hub || resolving_ == nullptr)) {
       place_refused_ = true;
       const bool hopeless = resolving_ != nullptr && resolving_->refused() >= k_most_fresh_refusals;
       result.end = hopeless ? ReadEnd::failed : ReadEnd::interrupted;
