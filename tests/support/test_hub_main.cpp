@@ -38,6 +38,7 @@ struct Options {
   std::vector<std::string> tokens;
   std::string gated;
   bool is_private = false;
+  std::vector<std::string> renamed_from;
   std::string rate = "0";
   std::string total_rate = "0";
   std::size_t page_size = 0;
@@ -76,6 +77,7 @@ std::string add_repos(TestHub& hub, const Options& options) {
   for (std::size_t i = 0; i < options.repos.size(); ++i) {
     auto& repo = hub.add_repo({.type = value_for(options.types, i),
                                .id = options.repos[i],
+                               .renamed_from = options.renamed_from,
                                .is_private = options.is_private,
                                .gated = options.gated,
                                .accepted_tokens = options.tokens,
@@ -167,6 +169,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag_callback(
       "--gated", [&options] { options.gated = "auto"; }, "The repos are gated");
   app.add_flag("--private", options.is_private, "The repos are private");
+  app.add_option("--renamed-from", options.renamed_from, "An old ORG/NAME of the repo, answered with 307");
   app.add_option("--rate", options.rate, "Bytes per second of one connection; 0: unlimited");
   app.add_option("--total-rate", options.total_rate, "Bytes per second of all connections; 0: unlimited");
   app.add_option("--page-size", options.page_size, "Entries of one page of a listing (default 1000)");
