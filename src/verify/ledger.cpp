@@ -25,6 +25,8 @@ std::string to_line(const report::Finding& finding) {
 void Ledger::add(report::Finding finding) {
   const std::string line = to_line(finding);
   std::lock_guard lock{mutex_};
+  const bool is_unreadable = finding.kind == report::FindingKind::unreadable;
+  if (is_unreadable && !unreadable_.emplace(finding.tree, finding.path).second) return;
   result_.findings.push_back(std::move(finding));
   reporter_.finding(line);
 }

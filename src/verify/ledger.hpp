@@ -2,7 +2,9 @@
 #pragma once
 
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "decant/progress/reporter.hpp"
 #include "decant/report/report.hpp"
@@ -13,11 +15,13 @@ namespace decant::verify {
 class Ledger {
  public:
   Ledger(report::Result& result, progress::Reporter& reporter) : result_{result}, reporter_{reporter} {}
+  // What cannot be read is told once, however many steps meet it.
   void add(report::Finding finding);
   void add(report::Note note);
 
  private:
   std::mutex mutex_;
+  std::set<std::pair<std::string, std::string>> unreadable_;  // tree and path
   report::Result& result_;
   progress::Reporter& reporter_;
 };

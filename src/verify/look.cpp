@@ -184,7 +184,7 @@ void look_at(Sheet& sheet, std::size_t begin, std::size_t end, Ledger& ledger, c
     report::Finding finding = sheet.finding(FindingKind::unreadable, sheet.entries()[begin]);
     finding.path = parent.str();
     finding.found = failure.problem().thing;
-    finding.note = format_count(end - begin) + " expected entries in it could not be looked at";
+    finding.note = "the expected entries in it could not be looked at";
     return ledger.add(std::move(finding));
   }
   for (std::size_t i = begin; i < end; ++i) {
