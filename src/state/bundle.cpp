@@ -171,6 +171,7 @@ struct Bundle::Impl {
 
   // `.decant`, or a directory in it, made when missing.
   fs::DirHandle make_state_dir() const {
+    if (auto there = state_dir()) return *std::move(there);
     fs::DirHandle made = dir.make_dirs(state_dir_name());
     dir.sync();
     return made;

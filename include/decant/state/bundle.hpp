@@ -47,6 +47,7 @@ struct PartRecord {
   std::string staging;        // staged: name of the staging directory below the part's root
   std::int64_t finished = 0;  // wall seconds, informative ("unchanged since …")
   Marks marks;                // kept in a file of their own
+  bool operator==(const PartRecord&) const = default;
 };
 
 // Which entries the last restore was asked for.
