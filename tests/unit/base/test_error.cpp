@@ -97,7 +97,7 @@ TEST_CASE("a hostile path cannot reach the terminal") {
 }
 
 int g_freed = 0;
-void free_int(int* value) {
+void free_int(const int* value) {
   ++g_freed;
   delete value;
 }
