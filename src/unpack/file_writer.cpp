@@ -39,9 +39,8 @@ std::size_t read_at(int fd, std::span<std::byte> buffer, std::uint64_t offset, s
 
 }  // namespace
 
-FileWriter::FileWriter(const Target& target, Duplicates duplicates, Ledger& ledger,
-                       progress::PartCounters* counters)
-    : target_{target}, duplicates_{duplicates}, ledger_{ledger}, counters_{counters} {}
+FileWriter::FileWriter(const Target& target, Ledger& ledger, progress::PartCounters* counters)
+    : target_{target}, ledger_{ledger}, counters_{counters} {}
 
 void FileWriter::begin(FileJob job) {
   job_ = std::move(job);
@@ -77,9 +76,6 @@ void FileWriter::create() {
     staged_ = *std::move(file);
     way_ = Way::write;
     return;
-  }
-  if (duplicates_ == Duplicates::refuse) {
-    archive::refuse_entry(job_.number, job_.path.str(), "S4", "its name is there already");
   }
   way_ = Way::hash_only;
   ledger_.name_was_taken(job_.position);

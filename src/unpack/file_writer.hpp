@@ -16,7 +16,6 @@ namespace decant::unpack {
 struct FileJob {
   std::size_t position = 0;  // in the ledger
   fs::RelPath path;          // below the root
-  std::uint64_t number = 0;  // in the archive
   std::uint64_t size = 0;
   std::int64_t mtime = 0;
   bool executable = false;
@@ -29,7 +28,7 @@ struct FileJob {
 // staged file read back.
 class FileWriter {
  public:
-  FileWriter(const Target& target, Duplicates duplicates, Ledger& ledger, progress::PartCounters* counters);
+  FileWriter(const Target& target, Ledger& ledger, progress::PartCounters* counters);
 
   void begin(FileJob job);
   void data(Bytes bytes);
@@ -49,7 +48,6 @@ class FileWriter {
   std::string staged_path() const { return target_.stage->path_of(job_.path); }
 
   Target target_;
-  Duplicates duplicates_;
   Ledger& ledger_;
   progress::PartCounters* counters_;
 

@@ -19,10 +19,9 @@ std::uint64_t cost_of(const Lanes::Piece& piece) {
 
 }  // namespace
 
-Lanes::Lanes(std::size_t count, const Target& target, Duplicates duplicates, Ledger& ledger,
-             progress::PartCounters* counters) {
+Lanes::Lanes(std::size_t count, const Target& target, Ledger& ledger, progress::PartCounters* counters) {
   for (std::size_t i = 0; i < count; ++i) {
-    lanes_.push_back(std::make_unique<Lane>(target, duplicates, ledger, counters));
+    lanes_.push_back(std::make_unique<Lane>(target, ledger, counters));
   }
   for (const auto& lane : lanes_) {
     threads_.start([this, &lane = *lane] { work(lane); }, [this, &lane = *lane] { abandon(lane); });

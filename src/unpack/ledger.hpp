@@ -21,7 +21,7 @@ class Ledger {
   std::size_t add(model::IndexEntry entry);
   void add_root();  // an entry for the root itself takes a number and no place
   void file_done(std::size_t position, const hash::Digest& sha256, const EntryState& state);
-  // The name was there already; settle_names() finds out whether an equal entry explains it.
+  // The name was there already; settle_names() finds the entry that explains it, or refuses.
   void name_was_taken(std::size_t position);
 
   // Rules S4 and S5 over all names, byte for byte: no name twice, no entry below one that is no directory.

@@ -78,7 +78,6 @@ class Unpacker : public archive::EntrySink {
   void start_file(const ArchiveEntry& entry) {
     FileJob job;
     job.path = below_root(entry.path);
-    job.number = entry.number;
     job.size = entry.size;
     job.mtime = entry.mtime;
     job.executable = entry.owner_executable;
@@ -88,7 +87,7 @@ class Unpacker : public archive::EntrySink {
                                 .executable = entry.owner_executable,
                                 .size = entry.size,
                                 .mtime = entry.mtime});
-    // Of two files of one name the first must be written first.
+    // Of two files of one name the first must be the one that is written.
     lane_ = duplicates_ == Duplicates::refuse ? lanes_.least_busy() : lanes_.lane_of(job.path);
     piece_.begin = std::move(job);
   }
@@ -166,8 +165,7 @@ UnpackResult unpack_archive(BlockSource& compressed, const model::PartSpec& part
       part.accept.contains(model::Accept::dup_identical) ? Duplicates::accept_identical : Duplicates::refuse;
   UnpackResult result;
   Ledger ledger;
-  Lanes lanes{static_cast<std::size_t>(std::max(options.lanes, 1)), target, duplicates, ledger,
-              counters.get()};
+  Lanes lanes{static_cast<std::size_t>(std::max(options.lanes, 1)), target, ledger, counters.get()};
   Unpacker unpacker{part.under, target, options, duplicates, ledger, lanes, counters.get()};
   try {
     result.summary = archive::read_archive(compressed, rules_for(part, options), unpacker, budget, stop);
