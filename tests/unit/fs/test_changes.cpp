@@ -55,7 +55,7 @@ TEST_CASE("many threads make the same directories at the same time") {
   CHECK(made == 80);
 }
 
-TEST_CASE("one directory is made once; any taken name counts") {
+TEST_CASE("one directory is made once, and any taken name counts") {
   const EitherWay way;
   const TempDir dir;
   const DirHandle root = open_root(dir);
