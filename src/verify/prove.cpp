@@ -18,12 +18,16 @@
 namespace decant::verify {
 namespace {
 
+constexpr int k_fewest_readers = 4;
 constexpr int k_most_readers = 32;  // a piece of 1 MiB each
 constexpr std::size_t k_unit = 256;
 
+// More than cores: cold small files wait for the device, and outstanding opens are what helps; warm ones do
+// not mind.
 int reader_count(const VerifyOptions& options) {
   if (options.readers > 0) return std::min(options.readers, k_most_readers);
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, k_most_readers);
+  const unsigned cores = std::min(std::thread::hardware_concurrency(), static_cast<unsigned>(k_most_readers));
+  return std::clamp(static_cast<int>(cores) * 4, k_fewest_readers, k_most_readers);
 }
 
 // Several threads at the same work; it takes its share from an atomic counter or a queue.
