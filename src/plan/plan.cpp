@@ -156,18 +156,15 @@ std::string escaped_uses(const FileSystemPlan& plan) {
 
 std::string ways_out(const FileSystemPlan& plan) {
   std::string hint = "free space there";
-  const auto offer = [&](std::uint64_t peak, std::string_view way, std::string_view at_least) {
-    if (peak == 0) return;
-    hint += fmt::format("; {} needs {}{}{}", way, at_least, format_size(peak),
-                        peak > plan.free ? ", still too much" : "");
-  };
-  offer(plan.peak_discarding, "--discard-parts", "at least ");
-  offer(plan.peak_cache_elsewhere, "--download-cache on another file system",
-        plan.at_least ? "at least " : "");
-  if (plan.peak_discarding == 0 && plan.peak_cache_elsewhere == 0) {
-    hint += ", or choose another directory";
+  if (plan.peak_discarding > 0) {
+    hint += "; peak with --discard-parts: at least " + format_size(plan.peak_discarding);
   }
-  return hint;
+  if (plan.peak_cache_elsewhere > 0) {
+    hint += fmt::format("; with --download-cache elsewhere: {}{}", plan.at_least ? "at least " : "",
+                        format_size(plan.peak_cache_elsewhere));
+  }
+  const bool has_way = plan.peak_discarding > 0 || plan.peak_cache_elsewhere > 0;
+  return has_way ? hint : hint + ", or choose another directory";
 }
 
 void add_problems(const FileSystemPlan& file_system, const PlanInput& input, std::vector<Problem>& problems) {

@@ -177,10 +177,16 @@ std::string basis_lines(const report::Result& result) {
 
 std::string size_only_line(const report::Result& result, const Paint& paint) {
   std::uint64_t files = 0;
-  for (const auto& [name, counts] : result.trees) files += counts.size_only;
+  std::uint64_t hashed = 0;
+  for (const auto& [name, counts] : result.trees) {
+    files += counts.size_only;
+    hashed += counts.hashed;
+  }
   if (files == 0) return {};
-  return paint.yellow(fmt::format("NOT hashed: {} by size only",
-                                  files == 1 ? "1 file" : format_count(files) + " files")) +
+  // Where anything was hashed at all, only media were left out.
+  const std::string_view what = hashed == 0 ? "" : "media ";
+  return paint.yellow(fmt::format("NOT hashed: {} {}{} by size only", format_count(files), what,
+                                  files == 1 ? "file" : "files")) +
          '\n';
 }
 
@@ -198,9 +204,10 @@ std::string digest_table(const report::Result& result) {
 std::string problem_list(const report::Result& result, const Paint& paint) {
   std::string text;
   for (const report::PartResult& part : result.parts) {
-    if (part.problem)
-      text +=
-          paint.red("part " + escape_for_display(part.name)) + ": " + with_newline(to_text(*part.problem));
+    if (!part.problem) continue;
+    const std::string name = escape_for_display(part.name);
+    const bool is_named = part.problem->thing.find(name) != std::string::npos;
+    text += (is_named ? "" : paint.red("part " + name) + ": ") + with_newline(to_text(*part.problem));
   }
   for (const Problem& problem : result.problems) text += with_newline(to_text(problem));
   return text;

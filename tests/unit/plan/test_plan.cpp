@@ -129,9 +129,8 @@ TEST_CASE("what does not fit is exit 6, with the missing amount and the ways out
       made.problems[0].thing ==
       "the release does not fit on the file system of bundle /nvme/sft, cache /nvme/cache, short by 15.0 GB");
   CHECK(made.problems[0].hint ==
-        "free space there; --discard-parts needs at least 55.0 GB, still too much; --download-cache on "
-        "another file "
-        "system needs 40.0 GB");
+        "free space there; peak with --discard-parts: at least 55.0 GB; with --download-cache elsewhere: "
+        "40.0 GB");
 }
 
 TEST_CASE("a lower bound refuses only when even it is too much") {
