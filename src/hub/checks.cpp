@@ -30,11 +30,12 @@ Problem wrong(std::string_view path, std::string_view what, std::string expected
 }  // namespace
 
 std::optional<hash::Digest> stated_digest(const net::ResponseHead& head) {
-  const auto linked = bare_etag(head.header("x-linked-etag"));
-  if (!linked.empty()) return hash::Digest::parse(hash::Algorithm::sha256, linked);
-  const auto etag = bare_etag(head.header("etag"));
-  if (etag.size() == 40) return hash::Digest::parse(hash::Algorithm::git_sha1, etag);
-  return std::nullopt;
+  const auto linked = head.header("x-linked-etag");
+  const auto tag = bare_etag(linked.empty() ? head.header("etag") : linked);
+  if (tag.size() == 40) return hash::Digest::parse(hash::Algorithm::git_sha1, tag);
+  // An ETag beside a redirect to storage is of the pointer, and one of 64 digits without a link of nobody
+  // knows what.
+  return linked.empty() ? std::nullopt : hash::Digest::parse(hash::Algorithm::sha256, tag);
 }
 
 std::optional<Problem> contradiction(const net::ResponseHead& head, std::string_view commit,

@@ -226,7 +226,7 @@ class HubRepository final : public source::Repository {
 
   void require_file(const Answer& answer, const std::string& path) const {
     const int status = answer.head().status;
-    if (answer.fetched.outcome.end == net::TransferEnd::complete && (status == 200 || status == 206)) return;
+    if (answer.ok() && (status == 200 || status == 206)) return;
     if (is_of_hub(answer.url)) require_ok(answer, about(path));
     throw Error{storage_refusal(about(path), answer.url, answer.fetched.outcome)};
   }

@@ -3,7 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace decant::net {
+namespace {
+
+constexpr std::uint64_t k_error_page_limit = 64 * k_kib;
+
+}  // namespace
 
 std::string_view ResponseHead::header(std::string_view lower_case_name) const {
   for (const auto& [name, value] : headers) {
@@ -36,15 +43,20 @@ std::string_view to_string(TransferEnd end) noexcept {
 
 FetchedBody fetch_body(Transport& transport, const Request& request, std::uint64_t limit, const Stop& stop) {
   FetchedBody fetched;
-  const BodySink sink{.on_head = [](const ResponseHead&) { return true; },
-                      .on_body =
-                          [&](Bytes bytes) {
-                            fetched.too_large = bytes.size() > limit - fetched.body.size();
-                            if (fetched.too_large) return false;
-                            fetched.body += as_text(bytes);
-                            return true;
-                          }};
-  fetched.outcome = transport.perform(request, sink, stop);
+  bool wanted = false;
+  const auto on_head = [&](const ResponseHead& head) {
+    wanted = head.status >= 200 && head.status < 300;
+    return true;
+  };
+  const auto on_body = [&](Bytes bytes) {
+    const std::uint64_t most = wanted ? limit : k_error_page_limit;
+    const std::uint64_t room = most - fetched.body.size();
+    fetched.body +=
+        as_text(bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(room, bytes.size()))));
+    if (bytes.size() > room) fetched.too_large = wanted;
+    return bytes.size() <= room;
+  };
+  fetched.outcome = transport.perform(request, {.on_head = on_head, .on_body = on_body}, stop);
   if (fetched.too_large) {
     fetched.outcome.end = TransferEnd::protocol;
     fetched.outcome.detail = fmt::format("the answer is larger than {}", format_size(limit));

@@ -127,7 +127,7 @@ class Transport {
 std::unique_ptr<Transport> make_curl_transport(TransportOptions options);
 
 // perform() with the whole body in memory, at most `limit` bytes (beyond: TransferEnd::protocol, detail says
-// so).
+// so). Of any answer but 2xx the beginning is kept, whatever the limit.
 struct FetchedBody {
   Outcome outcome;
   std::string body;

@@ -171,3 +171,20 @@ TEST_CASE("a body in memory has a limit") {
   CHECK(fetched.outcome.head.status == 200);
   CHECK(fetched.body.size() <= 99);
 }
+
+TEST_CASE("the limit of a body does not stand in the way of an error page or a redirect") {
+  Stop stop;
+  for (const int status : {302, 403, 503}) {
+    INFO(status);
+    FakeTransport transport = in_order({{.status = status, .body = std::string(200, 'x')}});
+    const auto fetched = fetch_body(transport, any_request(), 5, stop);
+    CHECK(fetched.outcome.end == TransferEnd::complete);
+    CHECK_FALSE(fetched.too_large);
+    CHECK(fetched.body.size() == 200);
+  }
+  FakeTransport transport = in_order({{.status = 503, .body = std::string(300'000, 'x')}});
+  const auto fetched = fetch_body(transport, any_request(), 5, stop);
+  CHECK(judge(fetched.outcome) == Judgement::retry);
+  CHECK_FALSE(fetched.too_large);
+  CHECK(fetched.body.size() == 65536);
+}
