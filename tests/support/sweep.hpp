@@ -18,17 +18,18 @@
 namespace decant::test {
 
 // Runs `work` in a forked child that ends without any cleanup just before its k-th mutating call. False when
-// the work was done before it got there.
-inline bool killed_at_call(unsigned long k, const std::function<void()>& work) {
+// the work was done before it got there. `other` may say of each call by name that it fails, always.
+inline bool killed_at_call(unsigned long k, const std::function<void()>& work,
+                           const std::function<int(std::string_view call)>& other = {}) {
   constexpr int k_killed = 77;
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error{"cannot fork"};
   if (child == 0) {
     try {
-      const fs::sys::ScopedHook hook{[k](std::string_view /*call*/, unsigned long number) {
+      const fs::sys::ScopedHook hook{[&](std::string_view call, unsigned long number) {
         if (number == k) ::_exit(k_killed);
-        return 0;
+        return other ? other(call) : 0;
       }};
       work();
       ::_exit(0);
