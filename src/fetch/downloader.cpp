@@ -232,11 +232,6 @@ source::ReadOutcome Downloader::Impl::read(const Job& job, LandingSink& sink) {
     return outcome;
   } catch (const AllLanded&) {
     return {};
-  } catch (const TooManyBytes&) {
-    return {.end = source::ReadEnd::failed,
-            .problem = {.kind = ErrorKind::integrity,
-                        .thing = fmt::format("{} sent more bytes of {} than it was asked for", name_of(job),
-                                             download.name())}};
   }
 }
 

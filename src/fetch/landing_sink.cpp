@@ -22,7 +22,7 @@ LandingSink::LandingSink(ActiveDownload& download, Run run, std::size_t source)
 void LandingSink::write(Bytes bytes) {
   while (!bytes.empty()) {
     download_.stop().throw_if_requested();
-    if (position_ == end_) throw TooManyBytes{};
+    if (missing_ == 0) throw AllLanded{};
     const std::uint64_t chunk = position_ / cache::k_chunk_bytes;
     const ByteRange range = partial_.chunk_range(chunk);
     if (position_ == range.offset) pass_over_ = download_.is_landed(chunk);
@@ -41,7 +41,7 @@ void LandingSink::write(Bytes bytes) {
     download_.landed(chunk, source_);
     written_ = 0;
     crc_ = 0;
-    if (--missing_ == 0 && position_ != end_) throw AllLanded{};
+    --missing_;
   }
 }
 

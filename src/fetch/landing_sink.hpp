@@ -8,9 +8,7 @@
 
 namespace decant::fetch {
 
-// The source sent more than it was asked for.
-struct TooManyBytes {};
-// What comes after has landed before: no need to hear the rest.
+// Thrown at a source that goes on sending when nothing is missing any more.
 struct AllLanded {};
 
 // Takes what one connection receives for a run of chunks, and lands it chunk by chunk. Chunks of the run that
@@ -22,7 +20,7 @@ class LandingSink final : public ByteSink {
   LandingSink(const LandingSink&) = delete;
   LandingSink& operator=(const LandingSink&) = delete;
 
-  void write(Bytes bytes) override;  // throws TooManyBytes, AllLanded, Interrupted, Error{disk}
+  void write(Bytes bytes) override;                     // throws AllLanded, Interrupted, Error{disk}
   std::uint64_t position() const { return position_; }  // where the next byte goes
   ByteRange rest() const { return {position_, end_ - position_}; }
   bool is_done() const { return missing_ == 0; }
