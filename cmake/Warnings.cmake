@@ -3,7 +3,7 @@
 add_library(decant_warnings INTERFACE)
 target_compile_options(decant_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wnull-dereference -Wformat=2 -Wimplicit-fallthrough
+  -Woverloaded-virtual -Wformat=2 -Wimplicit-fallthrough
   -Wno-missing-field-initializers  # designated initialisers leave defaults out on purpose
 )
 if(DECANT_WERROR)

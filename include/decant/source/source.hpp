@@ -38,9 +38,9 @@ enum class ReadEnd {
 
 struct ReadOutcome {
   ReadEnd end = ReadEnd::complete;
-  std::uint64_t received = 0;                        // bytes handed to the sink, from range.offset on
-  std::optional<std::chrono::seconds> server_wait;   // the source asked for a pause
-  Problem problem;                                   // set unless complete
+  std::uint64_t received = 0;                       // bytes handed to the sink, from range.offset on
+  std::optional<std::chrono::seconds> server_wait;  // the source asked for a pause
+  Problem problem;                                  // set unless complete
 };
 
 // A place that has the bytes of objects. Only digests decide whether they are the right ones. Thread-safe.
@@ -62,8 +62,8 @@ struct ResolvedRepo {
 
 enum class Access { granted, refused, unknown };
 
-// Metadata of one repo (or of a directory that holds a copy of one). Failures throw Error with kind access, network,
-// or state; the texts tell apart what docs/exit_codes.md tells apart. Not thread-safe.
+// Metadata of one repo (or of a directory that holds a copy of one). Failures throw Error with kind access,
+// network, or state; the texts tell apart what docs/exit_codes.md tells apart. Not thread-safe.
 class Repository {
  public:
   virtual ~Repository() = default;

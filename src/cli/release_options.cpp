@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "release_options.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "decant/base/text.hpp"
+#include "decant/fs/dir_handle.hpp"
+#include "decant/hub/hub.hpp"
+#include "token.hpp"
+
+namespace decant::cli {
+
+namespace {
+
+std::string read_manifest_file(const std::string& path) {
+  const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (!fd)
+    throw Error{ErrorKind::usage, fmt::format("--manifest {}: cannot be opened", escape_for_display(path)),
+                "check the path"};
+  const auto facts = fs::facts_of(fd.get());
+  if (facts.type != fs::FileType::file || facts.size > model::k_manifest_max_bytes)
+    throw Error{ErrorKind::usage,
+                fmt::format("--manifest {}: not a regular file of at most {}", escape_for_display(path),
+                            format_size(model::k_manifest_max_bytes)),
+                "name a release manifest (JSON)"};
+  std::string text(facts.size, '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const auto got = ::read(fd.get(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno(errno, "read the manifest", path);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+model::RepoType repo_type_of(const ReleaseOptions& options, const SourceArgument& source) {
+  if (options.repo_type.empty()) return source.repo_type.value_or(model::RepoType::dataset);
+  const auto given = options.repo_type == "model" ? model::RepoType::model : model::RepoType::dataset;
+  if (source.repo_type && *source.repo_type != given)
+    throw Error{
+        ErrorKind::usage,
+        fmt::format("SOURCE says {} and --repo-type says {}", to_string(*source.repo_type), to_string(given)),
+        "leave one of them out"};
+  return given;
+}
+
+std::optional<std::string> agreed(const std::string& flag_value, const std::optional<std::string>& in_source,
+                                  std::string_view flag) {
+  if (flag_value.empty()) return in_source;
+  if (in_source && *in_source != flag_value)
+    throw Error{ErrorKind::usage,
+                fmt::format("SOURCE says '{}' and {} says '{}'", escape_for_display(*in_source), flag,
+                            escape_for_display(flag_value)),
+                "leave one of them out"};
+  return flag_value;
+}
+
+std::string without_slashes(std::string path) {
+  while (path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// The whole restore line, as a plan prints it.
+std::string restore_line(const ReleaseOptions& options, const std::string& commit) {
+  std::string line = "decant restore";
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) line += fmt::format(" {} {}", flag, shell_quote(value));
+  };
+  // A revision inside SOURCE gives way to the full commit.
+  std::string source = options.source;
+  if (const auto at = source.find('@'); source.starts_with("hf://") && at != std::string::npos) {
+    const auto slash = source.find('/', at);
+    source = source.substr(0, at) + (slash == std::string::npos ? "" : source.substr(slash));
+  }
+  if (!source.empty()) line += " " + shell_quote(source);
+  add("--repo-type", options.repo_type);
+  add("--release", options.release);
+  add("--revision", commit);
+  add("--manifest", options.manifest);
+  if (options.loose) line += " --loose";
+  add("--bundle", options.bundle);
+  add("--runtime-root", options.runtime_root);
+  for (const auto& root : options.roots) add("--root", root);
+  add("--download-cache", options.cache);
+  for (const auto& word : options.only) add("--only", word);
+  for (const auto& word : options.skip) add("--skip", word);
+  add("--endpoint", options.endpoint);
+  if (options.reextract) line += " --reextract";
+  if (options.offline) line += " --offline";
+  return line;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> parse_places(const std::vector<std::string>& words,
+                                                std::string_view flag) {
+  std::map<std::string, std::string> places;
+  for (const auto& word : words) {
+    const auto equals = word.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == word.size())
+      throw Error{ErrorKind::usage,
+                  fmt::format("{} {}: not of the form NAME=DIR", flag, escape_for_display(word)),
+                  fmt::format("for instance {} runtime=/tmp", flag)};
+    if (!places.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
+      throw Error{ErrorKind::usage,
+                  fmt::format("{} names '{}' twice", flag, escape_for_display(word.substr(0, equals))),
+                  "give it once"};
+  }
+  return places;
+}
+
+std::chrono::milliseconds parse_time(const std::string& text, std::string_view flag) {
+  std::uint64_t unit = 1000;
+  std::string digits = text;
+  for (const auto& [suffix, milliseconds] :
+       {std::pair<std::string, std::uint64_t>{"ms", 1}, {"s", 1000}, {"m", 60'000}})
+    if (digits.ends_with(suffix)) {
+      unit = milliseconds;
+      digits.resize(digits.size() - suffix.size());
+      break;
+    }
+  const auto number = parse_u64(digits);
+  if (!number || *number == 0 || *number > 86'400'000)
+    throw Error{ErrorKind::usage, fmt::format("{} {}: not a time", flag, escape_for_display(text)),
+                "write 30s, 2m or 500ms"};
+  return std::chrono::milliseconds{*number * unit};
+}
+
+void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o, For purpose) {
+  command.add_option(
+      "SOURCE", o.source,
+      "ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH or a path; may be left out when the "
+      "bundle holds a lock");
+  command.add_option("--repo-type", o.repo_type, "dataset (default) or model")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"dataset", "model"}));
+  command.add_option("--release", o.release, "Folder of the repo that holds release_manifest.json")
+      ->type_name("PATH");
+  command
+      .add_option("--revision", o.revision, "Commit, branch or tag; resolved once and pinned (default: main)")
+      ->type_name("REV");
+  command.add_option("--manifest", o.manifest, "Use this manifest in place of the repo's")->type_name("FILE");
+  command.add_flag("--loose", o.loose, "Restore the repo's files as they are, without a manifest");
+  if (purpose == For::restore) {
+    session.bind_environment(
+        command, command.add_option("--bundle", o.bundle, "Directory to restore into")->type_name("DIR"),
+        "DECANT_BUNDLE");
+    session.bind_environment(
+        command,
+        command.add_option("--runtime-root", o.runtime_root, "Where the root 'runtime' lies")
+            ->type_name("DIR"),
+        "DECANT_RUNTIME_ROOT");
+    command.add_option("--root", o.roots, "Where a root lies: NAME=DIR (repeatable)")->type_name("NAME=DIR");
+  }
+  session.bind_environment(
+      command,
+      command
+          .add_option("--download-cache", o.cache,
+                      purpose == For::restore
+                          ? "Directory for downloads, or none (default: BUNDLE/.decant/cache)"
+                          : "Directory to fill")
+          ->type_name("DIR"),
+      "DECANT_DOWNLOAD_CACHE");
+  command.add_option("--only", o.only, "Only this tag, part, tree or glob of paths (repeatable)")
+      ->type_name("WORD");
+  command.add_option("--skip", o.skip, "All but this tag, part, tree or glob of paths (repeatable)")
+      ->type_name("WORD");
+  if (purpose == For::restore) {
+    command.add_flag("--reextract", o.reextract, "Put back restored files that were deleted by hand");
+    command.add_flag("--offline", o.offline, "Open no connection: work from lock and cache");
+  }
+  session.bind_environment(
+      command,
+      command.add_option("--endpoint", o.endpoint, "Address of the hub (default: HF_ENDPOINT)")
+          ->type_name("URL"),
+      "DECANT_ENDPOINT");
+  session.bind_environment(command,
+                           command.add_option("--jobs", o.jobs, "CPU workers (default: as many as cores)")
+                               ->type_name("N")
+                               ->check(CLI::Range(1, 1024)),
+                           "DECANT_JOBS");
+  session.bind_environment(command,
+                           command.add_option("--connections", o.connections, "Connections at one time")
+                               ->type_name("N")
+                               ->check(CLI::Range(1, 64)),
+                           "DECANT_CONNECTIONS");
+  session.bind_environment(
+      command,
+      command.add_option("--memory", o.memory, "Budget of decoders and blocks (default: 192M)")
+          ->type_name("SIZE"),
+      "DECANT_MEMORY");
+  session.bind_environment(command,
+                           command
+                               .add_option("--stall-timeout", o.stall_timeout,
+                                           "Give up on a connection without bytes (default: 30s)")
+                               ->type_name("TIME"),
+                           "DECANT_STALL_TIMEOUT");
+}
+
+std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& session, For purpose) {
+  auto job = std::make_unique<ReleaseJob>();
+  auto& request = job->request;
+  if (purpose == For::restore && o.bundle.empty())
+    throw Error{ErrorKind::usage, "no --bundle is given", "add --bundle DIR, or set DECANT_BUNDLE"};
+  if (purpose == For::fetch && (o.cache.empty() || o.cache == "none"))
+    throw Error{ErrorKind::usage, "fetch needs a cache to fill", "add --download-cache DIR"};
+  if (o.loose && !o.manifest.empty())
+    throw Error{ErrorKind::usage, "--loose and --manifest exclude each other", "leave one of them out"};
+
+  request.bundle = o.bundle;
+  request.roots = parse_places(o.roots, "--root");
+  if (!o.runtime_root.empty() && !request.roots.emplace("runtime", o.runtime_root).second &&
+      request.roots["runtime"] != o.runtime_root)
+    throw Error{ErrorKind::usage, "--runtime-root and --root runtime= name different directories",
+                "leave one of them out"};
+  request.cache_given = !o.cache.empty() && o.cache != "none";
+  if (o.cache.empty())
+    request.cache = o.bundle + "/.decant/cache";
+  else if (o.cache != "none")
+    request.cache = o.cache;
+
+  std::optional<SourceArgument> source;
+  if (!o.source.empty()) {
+    source = parse_source(o.source);
+    request.asked.emplace();
+    request.asked->kind = source->kind;
+    request.asked->repo = source->repo;
+    request.asked->repo_type = repo_type_of(o, *source);
+  } else {
+    // Without SOURCE only a bundle with a lock tells where to look.
+    const auto there = purpose == For::restore ? fs::DirHandle::open_if_there(o.bundle) : std::nullopt;
+    if (!there || !there->stat(fs::RelPath::require(model::k_lock_name, "lock")))
+      throw Error{ErrorKind::usage, "no SOURCE is given and the bundle holds no lock",
+                  "name the repo: decant restore ORG/NAME --bundle DIR"};
+  }
+  const auto in_source = source ? *source : SourceArgument{};
+  request.revision = agreed(o.revision, in_source.revision, "--revision");
+  request.release = agreed(without_slashes(o.release), in_source.path, "--release");
+  if (source && source->kind == model::SourceKind::directory && request.revision)
+    throw Error{ErrorKind::usage, "a directory has no revisions", "leave --revision out"};
+  request.loose = o.loose;
+  if (!o.manifest.empty())
+    request.manifest =
+        restore::Request::LocalManifest{.name = o.manifest, .bytes = read_manifest_file(o.manifest)};
+  request.only = o.only;
+  request.skip = o.skip;
+  request.reextract = o.reextract;
+  request.offline = o.offline;
+  request.jobs = o.jobs;
+  request.connections = o.connections;
+  const auto memory = parse_size(o.memory);
+  if (!memory || *memory < 32 * k_mib)
+    throw Error{ErrorKind::usage,
+                fmt::format("--memory {}: not a size of at least 32M", escape_for_display(o.memory)),
+                "write 192M or 1G"};
+  request.memory = *memory;
+  request.stall_timeout = parse_time(o.stall_timeout, "--stall-timeout");
+  request.tool_version = std::string{k_version};
+  request.command_line = [o](const std::string& commit) { return restore_line(o, commit); };
+
+  net::TransportOptions transport;
+  transport.stall_timeout = request.stall_timeout;
+  transport.connect_timeout =
+      std::min(transport.connect_timeout, std::max(request.stall_timeout, std::chrono::milliseconds{1000}));
+  transport.user_agent = fmt::format("decant/{}", k_version);
+  for (const auto* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"})
+    if (const auto file = session.env(name); file && transport.ca_file.empty()) transport.ca_file = *file;
+  job->transport = net::make_curl_transport(transport);
+
+  job->services.clock = &session.clock();
+  job->services.reporter = &session.reporter();
+  job->services.stop = &session.stop();
+  job->services.open_repository =
+      [o, in_source, source, &session, transport_ptr = job->transport.get(), asked = request.asked](
+          const std::optional<model::LockSource>& locked) -> std::unique_ptr<source::Repository> {
+    const auto kind = source ? source->kind : locked->kind;
+    if (kind == model::SourceKind::directory) {
+      if (!source)
+        throw Error{ErrorKind::usage, "this bundle came from a directory, and something of it is missing",
+                    "name the directory again: decant restore dir:PATH --bundle DIR"};
+      return source::open_directory(source->directory, session.stop());
+    }
+    hub::HubOptions hub;
+    hub.repo = locked ? locked->repo : asked->repo;
+    hub.repo_type = locked ? locked->repo_type : asked->repo_type;
+    if (!o.endpoint.empty())
+      hub.endpoint = o.endpoint;
+    else if (const auto endpoint = session.env("HF_ENDPOINT"))
+      hub.endpoint = *endpoint;
+    else if (!source && locked)
+      hub.endpoint = locked->endpoint;
+    hub.token = find_token(session);
+    hub.on_wait = [&session](std::string_view what) { session.reporter().waiting(what); };
+    return hub::open_hub(std::move(hub), *transport_ptr, session.clock(), session.stop());
+  };
+  return job;
+}
+
+}  // namespace decant::cli

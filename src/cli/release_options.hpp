@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decant/net/transport.hpp"
+#include "decant/restore/restore.hpp"
+#include "session.hpp"
+#include "source_argument.hpp"
+
+namespace decant::cli {
+
+// The options that restore, plan and fetch share.
+struct ReleaseOptions {
+  std::string source;
+  std::string repo_type;
+  std::string release;
+  std::string revision;
+  std::string manifest;
+  bool loose = false;
+  std::string bundle;  // not for fetch
+  std::vector<std::string> roots;
+  std::string runtime_root;
+  std::string cache;
+  std::vector<std::string> only;
+  std::vector<std::string> skip;
+  bool reextract = false;
+  bool offline = false;
+  std::string endpoint;
+  int jobs = 0;
+  int connections = 8;
+  std::string memory = "192M";
+  std::string stall_timeout = "30s";
+};
+
+enum class For { restore, fetch };
+
+void add_release_options(CLI::App& command, Session& session, ReleaseOptions& options, For purpose);
+
+// A request with the services it needs; keeps the transport alive.
+struct ReleaseJob {
+  restore::Request request;
+  restore::Services services;
+  std::unique_ptr<net::Transport> transport;
+};
+// Throws Error{usage} for anything that does not fit together. May look at the bundle's lock, writes nothing.
+std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& options, Session& session, For purpose);
+
+// "NAME=DIR" pairs of --root and --tree; throws Error{usage} that names the flag.
+std::map<std::string, std::string> parse_places(const std::vector<std::string>& words, std::string_view flag);
+
+// "30s", "2m", "500ms", "30" (seconds). Throws Error{usage} that names the flag.
+std::chrono::milliseconds parse_time(const std::string& text, std::string_view flag);
+
+}  // namespace decant::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "decant/base/text.hpp"
+#include "session.hpp"
+
+namespace decant::cli {
+
+namespace {
+
+constexpr const char* k_footer =
+    R"(Exit codes: 0 all there, 1 differences found, 2 usage, 3 not complete yet, 4 network,
+5 access, 6 disk, 7 conflict, 8 integrity, 9 busy, 10 lock or state, 70 a bug.
+)";
+
+std::string chosen_command(const CLI::App& app) {
+  for (const auto* command : app.get_subcommands()) return command->get_name();
+  return {};
+}
+
+}  // namespace
+
+int run(std::vector<std::string> arguments, Io io) {
+  Session session{std::move(io)};
+  CLI::App app{"Restore a frozen training release, and prove that what lies on disk is that release",
+               "decant"};
+  app.set_version_flag("--version", fmt::format("decant {}", k_version));
+  app.require_subcommand(1);
+  app.footer(k_footer);
+  app.get_formatter()->column_width(34);
+  add_restore_command(app, session);
+  add_plan_command(app, session);
+  add_fetch_command(app, session);
+  add_verify_command(app, session);
+  add_status_command(app, session);
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return session.parse_ended(app, error);
+  }
+  return session.run_job(chosen_command(app));
+}
+
+}  // namespace decant::cli

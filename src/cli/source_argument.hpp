@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "decant/model/lock.hpp"
+
+namespace decant::cli {
+
+// SOURCE as the user wrote it.
+struct SourceArgument {
+  model::SourceKind kind = model::SourceKind::hub;
+  std::string repo;                          // hub: ORG/NAME
+  std::string directory;                     // directory: the path
+  std::optional<model::RepoType> repo_type;  // hf://datasets/… and hf://models/… say it
+  std::optional<std::string> revision;       // @REV
+  std::optional<std::string> path;           // /PATH
+};
+
+// ORG/NAME, hf://[datasets/|models/]ORG/NAME[@REV][/PATH], dir:PATH, or a path beginning with '/', './' or
+// '../'. Throws Error{usage} that shows the forms.
+SourceArgument parse_source(const std::string& text);
+
+}  // namespace decant::cli

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "decant/base/text.hpp"
+#include "decant/hash/hasher.hpp"
+#include "decant/publish/publish.hpp"
+#include "prepared.hpp"
+
+namespace decant::restore {
+
+namespace {
+
+bool is_wanted(const Prepared& p, const PartWork& part, const model::IndexEntry& entry) {
+  return p.selection.wants_entry(part.spec, installed_path(part, entry.path));
+}
+
+fs::RelPath prefix_of(const PartWork& part) {
+  return part.is_archive() ? part.spec.under : fs::RelPath{};
+}
+
+// Marks of wanted entries only, so that look() asks for nothing else.
+state::Marks wanted_marks(const Prepared& p, const PartWork& part) {
+  state::Marks marks = part.record->marks;
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (!is_wanted(p, part, part.index->entries[i])) marks[i] = {};
+  return marks;
+}
+
+std::vector<std::size_t> never_restored(const Prepared& p, const PartWork& part) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < part.index->entries.size(); ++i)
+    if (part.record->marks[i].place == state::Place::none && is_wanted(p, part, part.index->entries[i]))
+      out.push_back(i);
+  return out;
+}
+
+// A published entry whose stamp changed: is it still the same content? Then its mark is renewed in memory.
+bool is_same_content(const fs::DirHandle& root, const PartWork& part, std::size_t i, state::EntryMark& mark) {
+  const auto& entry = part.index->entries[i];
+  const auto path = installed_path(part, entry.path);
+  if (entry.type == model::EntryType::symlink) {
+    const auto target = root.read_link(path);
+    return target && *target == entry.target;
+  }
+  if (entry.type == model::EntryType::dir) {
+    const auto facts = root.stat(path);
+    return facts && facts->type == fs::FileType::dir;
+  }
+  fs::EntryFacts facts;
+  const auto fd = root.open_file_if_there(path, &facts);
+  if (!fd || facts.size != entry.size || facts.owner_executable() != entry.executable) return false;
+  if (hash::hash_file(fd->get(), entry.size, hash::Algorithm::sha256, path.str()) != entry.sha256)
+    return false;
+  mark.stamp = fs::stamp_of(facts);
+  return true;
+}
+
+void look_at_published(Prepared& p, PartWork& part, const fs::DirHandle& root) {
+  const auto marks = wanted_marks(p, part);
+  const auto presence = publish::look(root, prefix_of(part), *part.index, marks);
+  if (presence.presence == publish::Presence::none && presence.expected > 0) {
+    part.stage_all = true;  // a wiped root: the part is restored
+    part.record.reset();
+    return;
+  }
+  part.state = plan::PartState::published;
+  part.needed = never_restored(p, part);
+  for (const auto i : presence.changed) {
+    if (is_same_content(root, part, i, part.record->marks[i])) continue;
+    const auto path = installed_path(part, part.index->entries[i].path);
+    part.problem = Problem{.kind = ErrorKind::conflict,
+                           .thing = fmt::format("part {}: {} is no longer what was restored", part.spec.name,
+                                                escape_for_display(path.str())),
+                           .expected = "the released content",
+                           .found = "other content, type or executable bit",
+                           .hint = "move it away, then run restore --reextract"};
+    return;
+  }
+  if (presence.missing.empty()) return;
+  part.entries_deleted = presence.missing.size();
+  if (p.request.reextract) {
+    part.needed.insert(part.needed.end(), presence.missing.begin(), presence.missing.end());
+    std::ranges::sort(part.needed);
+    return;
+  }
+  const auto first = installed_path(part, part.index->entries[presence.missing.front()].path);
+  part.problem =
+      Problem{.kind = ErrorKind::incomplete,
+              .thing = fmt::format("part {}: {} of {} restored entries are gone (first: {})", part.spec.name,
+                                   format_count(presence.missing.size()), format_count(presence.expected),
+                                   escape_for_display(first.str())),
+              .expected = "everything that was restored",
+              .found = fmt::format("{} missing", format_count(presence.missing.size())),
+              .hint = "to put them back run the same line with --reextract"};
+}
+
+void look_at_staged(Prepared& p, PartWork& part, const std::optional<fs::DirHandle>& root,
+                    const std::optional<fs::DirHandle>& staging) {
+  const auto tree = staging ? staging->open_dir_if_there(fs::RelPath::require(
+                                  state::part_file_name(part.spec.name) + "/tree", "staging"))
+                            : std::nullopt;
+  auto marks = wanted_marks(p, part);
+  part.needed = never_restored(p, part);
+  std::vector<std::size_t> elsewhere;
+  if (tree) {
+    const auto staged = publish::look(*tree, prefix_of(part), *part.index, marks);
+    elsewhere = staged.missing;
+    elsewhere.insert(elsewhere.end(), staged.changed.begin(), staged.changed.end());
+  } else {
+    for (std::size_t i = 0; i < marks.size(); ++i)
+      if (marks[i].place != state::Place::none) elsewhere.push_back(i);
+  }
+  // Adopted entries, and those that a killed publish has moved already, are in the root.
+  state::Marks rest(marks.size());
+  for (const auto i : elsewhere) rest[i] = marks[i];
+  if (root) {
+    const auto there = publish::look(*root, prefix_of(part), *part.index, rest);
+    part.needed.insert(part.needed.end(), there.missing.begin(), there.missing.end());
+    part.needed.insert(part.needed.end(), there.changed.begin(), there.changed.end());
+  } else {
+    part.needed.insert(part.needed.end(), elsewhere.begin(), elsewhere.end());
+  }
+  std::ranges::sort(part.needed);
+  if (!tree) {
+    // Without a staging tree there is nothing to add to: what is not in the root is staged anew.
+    part.record->staging.clear();
+  }
+  part.state = part.needed.empty() ? plan::PartState::staged : plan::PartState::missing;
+}
+
+}  // namespace
+
+void look_at_parts(Prepared& p) {
+  std::map<std::string, std::optional<fs::DirHandle>> roots;
+  std::map<std::string, std::optional<fs::DirHandle>> stagings;
+  const auto recorded = p.bundle ? p.bundle->read_roots().value_or(state::RootMap{}) : state::RootMap{};
+  for (const auto& [name, place] : p.roots) {
+    roots[name] = fs::DirHandle::open_if_there(place.path);
+    if (p.bundle && roots[name]) {
+      std::string relative;
+      stagings[name] = p.bundle->find_staging(name, *roots[name], p.lock_digest, &relative);
+    } else {
+      stagings[name] = std::nullopt;
+    }
+  }
+  for (auto& part : p.parts) {
+    p.stop().throw_if_requested();
+    if (!part.selected) {
+      part.state = plan::PartState::skipped;
+      continue;
+    }
+    const auto& root_name = part.spec.root;
+    const auto it = recorded.find(root_name);
+    const bool same_root = it == recorded.end() || it->second == p.roots.at(root_name).recorded;
+    if (p.bundle && same_root) part.record = p.bundle->read_record(part.spec.name, p.lock_digest);
+    if (part.record) part.index = p.bundle->read_index(part.spec.name, part.record->index_sha256);
+    if (part.record && (!part.index || part.index->entries.size() != part.record->marks.size())) {
+      part.record.reset();
+      part.index.reset();
+    }
+    if (!part.record) {
+      part.stage_all = true;
+    } else if (part.record->stage == state::Stage::published) {
+      if (roots.at(root_name)) {
+        look_at_published(p, part, *roots.at(root_name));
+      } else {
+        part.stage_all = true;
+        part.record.reset();
+      }
+    } else {
+      look_at_staged(p, part, roots.at(root_name), stagings.at(root_name));
+    }
+    if (!part.stage_all && part.needed.empty()) {
+      part.present_bytes = part.size();
+      continue;
+    }
+    if (!part.is_archive() || !p.cache) continue;
+    const auto facts = p.cache->look(*part.spec.file.digest, *part.spec.file.size);
+    part.present_bytes = facts.complete ? part.size() : facts.landed_bytes;
+    if (part.state == plan::PartState::missing)
+      part.state = facts.complete           ? plan::PartState::cached
+                   : facts.landed_bytes > 0 ? plan::PartState::partial
+                                            : plan::PartState::missing;
+  }
+}
+
+std::vector<std::string> known_conflicts(Prepared& p) {
+  std::vector<std::string> out;
+  for (const auto& part : p.parts) {
+    if (!part.has_work() || part.is_archive()) continue;
+    const auto root = fs::DirHandle::open_if_there(p.roots.at(part.spec.root).path);
+    if (!root) continue;
+    for (const auto& file : part.files) {
+      const auto facts = root->stat(file.path);
+      if (!facts || (facts->type == fs::FileType::file && facts->size == file.size)) continue;
+      const auto found = facts->type == fs::FileType::file  ? fmt::format("a file of {} bytes", facts->size)
+                         : facts->type == fs::FileType::dir ? std::string{"a directory"}
+                         : facts->type == fs::FileType::symlink ? std::string{"a symbolic link"}
+                                                                : std::string{"something that is no file"};
+      out.push_back(fmt::format("{}: {} is there, the release has a file of {} bytes",
+                                escape_for_display(root->path_of(file.path)), found, file.size));
+    }
+  }
+  return out;
+}
+
+}  // namespace decant::restore

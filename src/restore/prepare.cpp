@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "decant/base/text.hpp"
+#include "decant/hash/hasher.hpp"
+#include "prepared.hpp"
+
+namespace decant::restore {
+
+namespace stdfs = std::filesystem;
+
+std::uint64_t PartWork::size() const {
+  if (is_archive()) return spec.file.size.value_or(0);
+  std::uint64_t sum = 0;
+  for (const auto& file : files) sum += file.size;
+  return sum;
+}
+
+fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry) {
+  return part.is_archive() ? part.spec.under / entry : entry;
+}
+
+source::Repository& Prepared::repository() {
+  if (repository_) return *repository_;
+  if (request.offline)
+    throw Error{
+        ErrorKind::incomplete, "something is missing here and --offline forbids to fetch it",
+        "run the same line without --offline, or fill the cache with decant fetch where there is a network"};
+  // With a lock, open_repository completes what SOURCE left out from it.
+  auto opened = services.open_repository(lock_on_disk ? std::optional{lock.source} : std::nullopt);
+  if (lock_digest.valid()) {
+    opened->pin({.repo = lock.source.repo, .commit = lock.source.commit});
+    // A directory has no commit: its manifest is what identifies it.
+    if (lock.source.kind == model::SourceKind::directory &&
+        lock.manifest_origin == model::ManifestOrigin::repo) {
+      const auto path = (lock.release_path / fs::RelPath::require(model::k_manifest_name, "manifest")).str();
+      const auto bytes = opened->read_file(path, model::k_manifest_max_bytes, std::nullopt);
+      if (!bytes || hash::sha256(*bytes) != lock.manifest_sha256)
+        throw Error{
+            Problem{.kind = ErrorKind::state,
+                    .thing = opened->describe() + " holds another release than this bundle is locked to",
+                    .expected = "manifest SHA-256 " + lock.manifest_sha256.hex(),
+                    .found = bytes ? "manifest SHA-256 " + hash::sha256(*bytes).hex() : "no manifest",
+                    .hint = "name the directory that holds the locked release, or use another --bundle"}};
+    }
+  }
+  repository_ = std::move(opened);
+  return *repository_;
+}
+
+namespace {
+
+// Absolute and lexically normal; nothing needs to exist.
+std::string absolute_path(const std::string& path) {
+  auto text = stdfs::absolute(path).lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+void place_roots(Prepared& p) {
+  const std::string bundle = absolute_path(p.request.bundle);
+  state::RootMap recorded;
+  if (p.bundle) recorded = p.bundle->read_roots().value_or(state::RootMap{});
+  p.roots["bundle"] = {.path = bundle, .recorded = "."};
+  const auto known = p.manifest.root_names();
+  for (const auto& [name, directory] : p.request.roots) {
+    if (name == "bundle") continue;
+    if (std::ranges::find(known, name) == known.end())
+      throw Error{ErrorKind::usage,
+                  fmt::format("the release has no root named '{}'", escape_for_display(name)),
+                  fmt::format("its roots are: {}", fmt::join(known, ", "))};
+    auto path = absolute_path(directory);
+    std::string kept = path;
+    if (path == bundle) kept = ".";
+    if (path.starts_with(bundle + "/")) kept = path.substr(bundle.size() + 1);
+    p.roots[name] = {.path = path, .recorded = kept};
+  }
+  for (const auto& name : known) {
+    if (p.roots.contains(name)) continue;
+    if (const auto it = recorded.find(name); it != recorded.end()) {
+      p.roots[name] = {
+          .path = it->second.starts_with('/') ? it->second : absolute_path(bundle + "/" + it->second),
+          .recorded = it->second};
+      continue;
+    }
+    const auto* spec = p.manifest.find_root(name);
+    if (spec != nullptr && spec->inside_bundle) {
+      p.roots[name] = {.path = bundle + "/" + name, .recorded = name};
+      continue;
+    }
+    const bool used = std::ranges::any_of(p.manifest.parts, [&](const model::PartSpec& part) {
+      return part.root == name && p.selection.wants_part(part);
+    });
+    if (!used) continue;
+    const std::string flag = name == "runtime" ? "--runtime-root DIR" : "--root " + name + "=DIR";
+    std::string hint = "add " + flag;
+    if (spec != nullptr && !spec->suggest.empty())
+      hint += fmt::format("; the release suggests {}", escape_for_display(spec->suggest));
+    throw Error{ErrorKind::usage,
+                fmt::format("the release unpacks into a root '{}' and nobody says where that is", name),
+                hint};
+  }
+}
+
+void find_lock(Prepared& p) {
+  if (p.bundle) {
+    if (auto lock = p.bundle->read_lock()) {
+      auto bytes = p.bundle->read_manifest(lock->manifest_sha256);
+      p.lock_on_disk = true;
+      adopt_lock(p, std::move(*lock), std::move(bytes));
+      return;
+    }
+  }
+  if (!p.request.offline) {
+    resolve_release(p);
+    return;
+  }
+  if (!p.request.asked)
+    throw Error{ErrorKind::usage, "no SOURCE is given and the bundle holds no lock",
+                "name the repo: ORG/NAME"};
+  if (!p.cache)
+    throw Error{ErrorKind::usage, "--offline needs a cache that decant fetch filled",
+                "add --download-cache DIR"};
+  const auto release = fs::RelPath::require(p.request.release.value_or(""), "--release");
+  auto locks = p.cache->find_locks(*p.request.asked, release);
+  if (p.request.revision)
+    std::erase_if(locks, [&](const model::RestoreLock& lock) {
+      return lock.source.commit != *p.request.revision &&
+             lock.source.requested_revision != *p.request.revision;
+    });
+  if (locks.empty())
+    throw Error{
+        Problem{.kind = ErrorKind::incomplete,
+                .thing = fmt::format("the cache {} holds no lock for this repo, release and revision",
+                                     escape_for_display(p.cache->path())),
+                .expected = "a lock that decant fetch wrote",
+                .found = "none",
+                .hint = "run decant fetch with the same SOURCE, --release and --download-cache first"}};
+  if (locks.size() > 1) {
+    std::string commits;
+    for (const auto& lock : locks) commits += "\n    --revision " + lock.source.commit;
+    throw Error{ErrorKind::usage, "the cache holds several commits of this release", "choose one:" + commits};
+  }
+  auto bytes = p.cache->read_manifest(locks.front());
+  adopt_lock(p, std::move(locks.front()), std::move(bytes));
+}
+
+}  // namespace
+
+std::shared_ptr<Prepared> prepare(const Request& request, const Services& services) {
+  auto prepared = std::make_shared<Prepared>();
+  auto& p = *prepared;
+  p.request = request;
+  p.services = services;
+  if (request.cache) p.cache.emplace(*request.cache);
+  if (!request.bundle.empty()) {
+    if (auto there = state::Bundle::open_if_there(request.bundle)) p.bundle.emplace(std::move(*there));
+  }
+  find_lock(p);
+  p.selection = model::Selection{request.only, request.skip, p.manifest};
+  if (!request.bundle.empty()) place_roots(p);
+  make_parts(p);
+  if (request.bundle.empty()) {
+    for (auto& part : p.parts) part.stage_all = part.selected;
+  } else {
+    look_at_parts(p);
+  }
+  return prepared;
+}
+
+}  // namespace decant::restore

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decant/fs/dir_handle.hpp"
+#include "decant/restore/restore.hpp"
+
+namespace decant::restore {
+
+// Where a root lies in this run.
+struct RootPlace {
+  std::string path;      // absolute
+  std::string recorded;  // as roots.json holds it: "." for the bundle, relative inside it, else absolute
+};
+
+// One part on its way: what the release says, what is there, what is to be done.
+struct PartWork {
+  model::PartSpec spec;                 // size and digest completed
+  std::vector<model::LooseFile> files;  // place and files parts: what they bring
+  bool selected = true;
+
+  plan::PartState state = plan::PartState::missing;
+  std::uint64_t present_bytes = 0;
+  std::optional<state::PartRecord> record;
+  std::optional<model::PartIndex> index;
+  // Entries (by index position) that must be staged; empty with stage_all false: nothing to stage.
+  std::vector<std::size_t> needed;
+  bool stage_all = false;
+  std::uint64_t entries_deleted = 0;
+  std::optional<Problem> problem;  // stands in the way of this part alone
+
+  bool is_archive() const { return spec.kind == model::PartKind::unpack; }
+  bool has_work() const { return selected && !problem && (stage_all || !needed.empty()); }
+  std::uint64_t size() const;
+};
+
+struct Prepared {
+  Request request;
+  Services services;
+
+  std::optional<state::Bundle> bundle;  // nullopt: not there yet, or fetch
+  model::ReleaseManifest manifest;
+  std::string manifest_bytes;  // empty for a loose repo
+  model::RestoreLock lock;
+  hash::Digest lock_digest;
+  bool lock_on_disk = false;
+  model::Selection selection;
+  std::map<std::string, RootPlace> roots;
+  std::vector<PartWork> parts;
+  std::optional<cache::Cache> cache;
+  std::vector<Problem> problems;  // found while preparing; they stand in the way of the whole run
+
+  // Opens it at first use; checks that it is the locked release.
+  source::Repository& repository();
+  bool has_repository() const { return repository_ != nullptr; }
+  const Stop& stop() const { return *services.stop; }
+  progress::Reporter& reporter() const { return *services.reporter; }
+
+ private:
+  std::unique_ptr<source::Repository> repository_;
+};
+
+// Resolves source, manifest and lock when neither bundle nor cache holds a lock (repo_manifest.cpp).
+void resolve_release(Prepared& prepared);
+// Takes over a lock that is there: compares it with the request, loads the manifest (lock_check.cpp).
+void adopt_lock(Prepared& prepared, model::RestoreLock lock, std::optional<std::string> manifest_bytes);
+// Builds the manifest of a loose repo from the locked files.
+model::ReleaseManifest manifest_from_locked_files(const model::RestoreLock& lock);
+// Size and digest of every part from the lock into the manifest's parts, as PartWork.
+void make_parts(Prepared& prepared);
+// What lies on disk of every selected part (part_state.cpp).
+void look_at_parts(Prepared& prepared);
+// Known conflicts of parts whose paths are known, without reading any content.
+std::vector<std::string> known_conflicts(Prepared& prepared);
+
+// An installed path of an index entry below its root.
+fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry);
+
+}  // namespace decant::restore

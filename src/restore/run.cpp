@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "decant/base/text.hpp"
+#include "decant/base/threads.hpp"
+#include "decant/publish/publish.hpp"
+#include "staging.hpp"
+
+namespace decant::restore {
+
+namespace {
+
+report::Result new_result(const Prepared& p, std::string command) {
+  report::Result result;
+  result.command = std::move(command);
+  result.release_id = p.lock.release_id;
+  result.commit = p.lock.source.commit;
+  result.source = p.lock.source.kind == model::SourceKind::hub ? p.lock.source.repo
+                                                               : std::string{to_string(p.lock.source.kind)};
+  result.manifest_sha256 = p.lock.manifest_sha256.hex();
+  result.lock_digest = p.lock_digest.hex();
+  result.subset = !p.selection.is_everything();
+  for (const auto& part : p.parts)
+    result.parts.push_back(
+        {.name = part.spec.name,
+         .outcome = part.selected ? report::PartOutcome::pending : report::PartOutcome::skipped,
+         .size = part.size()});
+  return result;
+}
+
+report::PartOutcome outcome_of(ErrorKind kind) {
+  return kind == ErrorKind::conflict ? report::PartOutcome::conflict : report::PartOutcome::failed;
+}
+
+class RestoreRun {
+ public:
+  explicit RestoreRun(Prepared& prepared) : p_{prepared}, result_{new_result(prepared, "restore")} {}
+
+  report::Result run() {
+    const auto started = p_.services.clock->now();
+    try {
+      steps();
+    } catch (const Interrupted& interrupted) {
+      result_.stopped_by = interrupted.signal;
+      result_.verdict = "stopped by a signal; what has arrived is kept, run the same line again to go on";
+    } catch (const Error& error) {
+      result_.problems.push_back(error.problem());
+    }
+    for (const auto& part : result_.parts) {
+      result_.bytes_from_network += part.bytes_from_network;
+    }
+    result_.seconds = std::chrono::duration<double>(p_.services.clock->now() - started).count();
+    if (result_.verdict.empty()) result_.verdict = verdict();
+    return std::move(result_);
+  }
+
+ private:
+  void steps() {
+    for (std::size_t i = 0; i < p_.parts.size(); ++i) {
+      if (p_.parts[i].problem) fail(i, *p_.parts[i].problem);
+      if (p_.parts[i].selected && is_done(p_.parts[i]))
+        result_.parts[i].outcome = report::PartOutcome::unchanged;
+    }
+    const bool nothing_to_do = std::ranges::all_of(
+        p_.parts, [](const PartWork& part) { return !part.selected || part.problem || is_done(part); });
+    if (nothing_to_do && p_.lock_on_disk) {
+      result_.verdict = unchanged_verdict();
+      return;
+    }
+    p_.reporter().phase("plan");
+    const auto plan = make_plan(p_);
+    for (const auto& problem : plan.problems) {
+      const bool of_a_part = std::ranges::any_of(p_.parts, [&](const PartWork& part) {
+        return part.problem && part.problem->thing == problem.thing;
+      });
+      if (!of_a_part) result_.problems.push_back(problem);
+    }
+    if (!plan.input.conflicts.empty()) {
+      for (const auto& conflict : plan.input.conflicts)
+        result_.problems.push_back({.kind = ErrorKind::conflict,
+                                    .thing = conflict,
+                                    .expected = {},
+                                    .found = {},
+                                    .hint = "move it away, then run the same line again"});
+    }
+    if (!result_.problems.empty()) return;
+
+    open_bundle_for_writing();
+    p_.reporter().totals(plan.fetch_total + plan.present_total, plan.present_total);
+    p_.reporter().phase("fetch");
+    open_roots();
+    stage_parts();
+    p_.stop().throw_if_requested();
+    const bool all_staged = std::ranges::none_of(p_.parts, [](const PartWork& part) {
+      return part.selected && !is_done(part) && part.state != plan::PartState::staged;
+    });
+    const bool failed = std::ranges::any_of(result_.parts, [](const report::PartResult& part) {
+      return part.outcome == report::PartOutcome::failed || part.outcome == report::PartOutcome::conflict;
+    });
+    if (!all_staged || failed) return;
+    publish_parts();
+  }
+
+  static bool is_done(const PartWork& part) {
+    return part.state == plan::PartState::published && !part.stage_all && part.needed.empty();
+  }
+
+  void fail(std::size_t i, const Problem& problem) {
+    result_.parts[i].outcome = outcome_of(problem.kind);
+    result_.parts[i].problem = problem;
+  }
+
+  void open_bundle_for_writing() {
+    if (!p_.bundle) p_.bundle.emplace(state::Bundle::open(p_.request.bundle, fs::Missing::create));
+    std::string holder;
+    if (p_.bundle->claim(&holder) == state::Ownership::busy)
+      throw Error{Problem{.kind = ErrorKind::busy,
+                          .thing = fmt::format("{}: another process works on this bundle",
+                                               escape_for_display(p_.request.bundle)),
+                          .expected = "nobody",
+                          .found = holder,
+                          .hint = "wait for it, then run the same line again"}};
+    // Between our first look and the claim another process may have finished.
+    const auto lock = p_.bundle->read_lock();
+    if (lock && model::lock_digest(*lock) != p_.lock_digest)
+      throw Error{Problem{.kind = ErrorKind::state,
+                          .thing = "the bundle was locked to something else meanwhile",
+                          .expected = "lock " + p_.lock_digest.hex(),
+                          .found = "lock " + model::lock_digest(*lock).hex(),
+                          .hint = "run the same line again to see both values"}};
+    if (!lock) p_.bundle->write_lock(p_.lock);
+    p_.lock_on_disk = true;
+    if (!p_.manifest_bytes.empty() && !p_.bundle->read_manifest(p_.lock.manifest_sha256))
+      p_.bundle->write_manifest(p_.manifest_bytes);
+    state::RootMap roots;
+    for (const auto& [name, place] : p_.roots) roots.emplace(name, place.recorded);
+    if (p_.bundle->read_roots() != roots) p_.bundle->write_roots(roots);
+    p_.bundle->write_selection({.only = p_.request.only, .skip = p_.request.skip}, p_.lock_digest);
+  }
+
+  void open_roots() {
+    for (const auto& part : p_.parts) {
+      if (!part.selected || is_done(part) || roots_.contains(part.spec.root)) continue;
+      const auto& place = p_.roots.at(part.spec.root);
+      auto dir = fs::DirHandle::open(place.path, fs::Missing::create);
+      std::string name;
+      auto staging = p_.bundle->open_staging(part.spec.root, dir, p_.lock_digest, &name);
+      roots_.emplace(part.spec.root,
+                     OpenRoot{.dir = std::move(dir), .staging = std::move(staging), .staging_name = name});
+    }
+  }
+
+  void stage_parts() {
+    Workshop shop{p_};
+    std::vector<std::size_t> todo;
+    for (std::size_t i = 0; i < p_.parts.size(); ++i)
+      if (p_.parts[i].has_work()) todo.push_back(i);
+    std::vector<std::shared_ptr<progress::PartCounters>> counters(p_.parts.size());
+    for (const auto i : todo) counters[i] = p_.reporter().part(p_.parts[i].spec.name, p_.parts[i].size());
+    std::atomic<std::size_t> next{0};
+    ThreadGroup threads;
+    const auto count = std::min(todo.size(), static_cast<std::size_t>(shop.stage_threads));
+    for (std::size_t t = 0; t < count; ++t)
+      threads.start([&] {
+        for (;;) {
+          const auto position = next.fetch_add(1);
+          if (position >= todo.size()) return;
+          p_.stop().throw_if_requested();
+          stage_part(shop, todo[position], counters[todo[position]]);
+        }
+      });
+    threads.wait();
+  }
+
+  void stage_part(Workshop& shop, std::size_t i, const std::shared_ptr<progress::PartCounters>& counters) {
+    auto& part = p_.parts[i];
+    auto& out = result_.parts[i];
+    try {
+      const auto& root = roots_.at(part.spec.root);
+      if (part.is_archive()) {
+        stage_archive(shop, *p_.bundle, root, part, counters, out);
+      } else {
+        stage_files(shop, *p_.bundle, root, part, counters, out);
+      }
+      out.outcome = report::PartOutcome::staged;
+    } catch (const Error& error) {
+      auto problem = error.problem();
+      problem.thing = fmt::format("part {}: {}", part.spec.name, problem.thing);
+      counters->phase = progress::PartPhase::failed;
+      p_.reporter().problem(problem);
+      fail(i, problem);
+    }
+  }
+
+  void publish_parts() {
+    p_.reporter().phase("publish");
+    std::vector<publish::StagedPart> staged;
+    std::vector<fs::DirHandle> trees;
+    trees.reserve(p_.parts.size());
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < p_.parts.size(); ++i) {
+      auto& part = p_.parts[i];
+      if (!part.selected || part.state != plan::PartState::staged) continue;
+      const auto& root = roots_.at(part.spec.root);
+      trees.push_back(root.staging.make_dirs(tree_dir(part), 0755));
+      staged.push_back({.name = part.spec.name,
+                        .root_name = part.spec.root,
+                        .root = &root.dir,
+                        .stage = &trees.back(),
+                        .under = part.is_archive() ? part.spec.under : fs::RelPath{},
+                        .index = &*part.index,
+                        .marks = &part.record->marks});
+      positions.push_back(i);
+    }
+    for (const auto& conflict : publish::find_conflicts(staged, p_.stop()))
+      result_.conflicts.push_back({.part = conflict.part,
+                                   .root = conflict.root,
+                                   .path = conflict.path.str(),
+                                   .expected = conflict.expected,
+                                   .found = conflict.found});
+    if (!result_.conflicts.empty()) {
+      for (const auto i : positions)
+        if (std::ranges::any_of(result_.conflicts,
+                                [&](const report::Conflict& c) { return c.part == p_.parts[i].spec.name; }))
+          result_.parts[i].outcome = report::PartOutcome::conflict;
+      return;
+    }
+    publish::publish(staged, p_.reporter(), p_.stop());
+    for (const auto i : positions) {
+      auto& part = p_.parts[i];
+      part.record->stage = state::Stage::published;
+      part.record->staging.clear();
+      part.record->finished = p_.services.clock->wall_seconds();
+      p_.bundle->write_record(*part.record, p_.lock_digest);
+      part.state = plan::PartState::published;
+      result_.parts[i].outcome = report::PartOutcome::published;
+    }
+    for (const auto& [name, root] : roots_) p_.bundle->remove_staging(name, root.dir, p_.lock_digest);
+  }
+
+  std::string unchanged_verdict() const {
+    if (std::ranges::any_of(p_.parts, [](const PartWork& part) { return part.problem.has_value(); }))
+      return verdict();
+    std::int64_t since = 0;
+    for (const auto& part : p_.parts)
+      if (part.record) since = std::max(since, part.record->finished);
+    return fmt::format("unchanged since {}; bytes are proven by decant verify", format_utc(since));
+  }
+
+  std::string verdict() const {
+    const int code = report::exit_code(result_);
+    std::uint64_t entries = 0;
+    for (const auto& part : result_.parts) entries += part.entries;
+    if (code == 0)
+      return fmt::format("done: {} entries restored{}; bytes on disk are proven by decant verify",
+                         format_count(entries), result_.subset ? " (a subset of the release)" : "");
+    if (!result_.conflicts.empty())
+      return fmt::format("nothing was published: {} path{} hold{} other content; staged work is kept",
+                         format_count(result_.conflicts.size()), result_.conflicts.size() == 1 ? "" : "s",
+                         result_.conflicts.size() == 1 ? "s" : "");
+    const auto staged =
+        std::ranges::count(result_.parts, report::PartOutcome::staged, &report::PartResult::outcome);
+    const auto failed =
+        std::ranges::count(result_.parts, report::PartOutcome::failed, &report::PartResult::outcome) +
+        std::ranges::count(result_.parts, report::PartOutcome::conflict, &report::PartResult::outcome);
+    if (failed > 0)
+      return fmt::format("not complete: {} of {} parts failed, {} staged and kept; nothing new was published",
+                         failed, result_.parts.size(), staged);
+    return "not restored";
+  }
+
+  Prepared& p_;
+  report::Result result_;
+  std::map<std::string, OpenRoot> roots_;
+};
+
+}  // namespace
+
+report::Result run_restore(Prepared& prepared) {
+  return RestoreRun{prepared}.run();
+}
+
+}  // namespace decant::restore

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "staging.hpp"
+
+namespace decant::restore {
+
+namespace {
+
+// Which entries to stage: what the selection wants, or just those that are needed.
+std::function<bool(const fs::RelPath&)> wanted(const Prepared& p, const PartWork& part) {
+  if (part.stage_all) {
+    if (p.selection.wants_whole_part(part.spec)) return {};
+    return
+        [&p, &part](const fs::RelPath& installed) { return p.selection.wants_entry(part.spec, installed); };
+  }
+  auto paths = std::make_shared<std::unordered_set<std::string>>();
+  for (const auto i : part.needed) paths->insert(installed_path(part, part.index->entries[i].path).str());
+  return [paths](const fs::RelPath& installed) { return paths->contains(installed.str()); };
+}
+
+struct Attempt {
+  std::optional<unpack::UnpackResult> unpacked;
+  std::optional<Error> refused;  // integrity: by the archive's rules, or cut short
+  hash::Digest digest;           // of the bytes that were read
+};
+
+Attempt try_unpack(Workshop& shop, ObjectInput& input, const PartWork& part, const unpack::Target& target,
+                   const std::shared_ptr<progress::PartCounters>& counters) {
+  Attempt attempt;
+  unpack::UnpackOptions options;
+  options.lanes = shop.lanes;
+  options.wants = wanted(shop.prepared, part);
+  try {
+    attempt.unpacked = unpack::unpack_archive(*input.reader, part.spec, target, options, shop.budget,
+                                              counters, shop.prepared.stop());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::integrity) throw;
+    attempt.refused = error;
+  }
+  // Only the digest of the whole part tells a bad archive from bad bytes.
+  attempt.digest = drain(*input.reader);
+  return attempt;
+}
+
+std::string origin_of(const ObjectInput& input, const Workshop& shop) {
+  switch (input.kind) {
+    case InputKind::cached:
+      return "the cache " + shop.prepared.cache->path();
+    case InputKind::in_place:
+      return "the directory";
+    case InputKind::download:
+      return input.download->source_name().empty() ? "an earlier run" : input.download->source_name();
+  }
+  return {};
+}
+
+}  // namespace
+
+void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
+                   const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result) {
+  auto& p = shop.prepared;
+  const source::Object object{
+      .path = part.spec.file.path, .size = *part.spec.file.size, .digest = *part.spec.file.digest};
+  const auto directory = root.staging.make_dirs(part_dir(part), 0700);
+  const auto tree_name = fs::RelPath::require("tree", "tree");
+  const bool adds_to_staged = !part.stage_all && part.record && part.record->stage == state::Stage::staged &&
+                              !part.record->staging.empty();
+  // Entries that are staged anew beside staged ones go to a tree of their own first: unpack wants an empty
+  // one.
+  if (adds_to_staged) part.stage_all = true;
+  if (part.stage_all && part.record && part.record->stage == state::Stage::staged) part.record.reset();
+
+  std::optional<hash::Digest> wrong_before;
+  bool skip_cached = false;
+  ObjectInput input;
+  for (int tries = 1;; ++tries) {
+    directory.remove_tree(tree_name);
+    const auto tree = directory.make_dirs(tree_name, 0755);
+    counters->phase = progress::PartPhase::fetching;
+    counters->entries_done = 0;
+    counters->bytes_unpacked = 0;
+    if (!input.download) {
+      counters->bytes_done = 0;
+      input = shop.open(object, directory, p.request.cache.has_value(), skip_cached, counters);
+    } else {
+      input.reader = fetch::read_download(input.download, object, shop.budget, p.stop());
+    }
+    auto attempt = try_unpack(shop, input, part, {.stage = &tree, .existing = &root.dir}, counters);
+    if (attempt.digest == object.digest) {
+      if (attempt.refused) {
+        directory.remove_tree(tree_name);
+        throw *attempt.refused;
+      }
+      auto& unpacked = *attempt.unpacked;
+      unpacked.index.part_digest = object.digest;
+      unpacked.index.part_size = object.size;
+      result.entries = unpacked.index.entries.size();
+      for (const auto& state : unpacked.states) {
+        if (state.landed == unpack::Landed::staged) ++result.written;
+        if (state.landed == unpack::Landed::adopted) ++result.adopted;
+      }
+      if (input.download) {
+        result.bytes_from_network = input.download->fetched_bytes();
+        result.source = input.download->source_name();
+        auto partial = input.download->release();
+        if (p.request.cache) {
+          p.cache->finish(std::move(partial), object.digest);
+        } else {
+          partial.discard();
+        }
+      } else {
+        result.bytes_from_local = object.size;
+        result.source = input.kind == InputKind::cached ? "cache" : p.repository().objects().name();
+      }
+      record_staged(shop, bundle, root, part, std::move(unpacked.index), unpacked.states);
+      counters->phase = progress::PartPhase::staged;
+      return;
+    }
+    directory.remove_tree(tree_name);
+    auto problem = wrong_bytes("the part's bytes", object.digest, attempt.digest, origin_of(input, shop));
+    switch (input.kind) {
+      case InputKind::cached:
+        p.reporter().message(
+            progress::Level::warning,
+            fmt::format("part {}: the cached file is damaged; it is fetched again", part.spec.name));
+        p.cache->remove_bad_final(object.digest, input.fd.get());
+        skip_cached = true;
+        input = {};
+        continue;
+      case InputKind::in_place:
+        problem.hint = "the directory's copy is damaged or of another release; copy it anew";
+        throw Error{problem};
+      case InputKind::download:
+        result.bytes_from_network = input.download->fetched_bytes();
+        if (!wrong_before) {
+          wrong_before = attempt.digest;
+          p.reporter().message(
+              progress::Level::warning,
+              fmt::format("part {}: SHA-256 differs; it is fetched once more", part.spec.name));
+          input.download->refetch_all();
+          input.reader.reset();
+          continue;
+        }
+        problem.hint =
+            *wrong_before == attempt.digest
+                ? "the source serves the same wrong bytes each time: tell the release's authors"
+                : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
+        auto partial = input.download->release();
+        partial.discard();
+        throw Error{problem};
+    }
+  }
+}
+
+void record_staged(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
+                   model::PartIndex index, const std::vector<unpack::EntryState>& states) {
+  auto& p = shop.prepared;
+  state::PartRecord record;
+  record.part = part.spec.name;
+  record.stage = state::Stage::staged;
+  record.staging = root.staging_name;
+  record.finished = p.services.clock->wall_seconds();
+  record.marks.resize(index.entries.size());
+  const bool merge = part.record && part.index && part.record->marks.size() == states.size();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i].landed == unpack::Landed::skipped) {
+      if (merge) record.marks[i] = part.record->marks[i];
+      continue;
+    }
+    record.marks[i] = {
+        .place = states[i].landed == unpack::Landed::staged ? state::Place::ours : state::Place::adopted,
+        .stamp = states[i].stamp};
+  }
+  root.staging.sync_file_system();
+  record.index_sha256 = bundle.write_index(part.spec.name, index);
+  bundle.write_record(record, p.lock_digest);
+  part.record = std::move(record);
+  part.index = std::move(index);
+  part.needed.clear();
+  part.stage_all = false;
+  part.state = plan::PartState::staged;
+}
+
+}  // namespace decant::restore

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "decant/base/text.hpp"
+#include "decant/base/threads.hpp"
+#include "decant/fs/sys.hpp"
+#include "decant/hash/hasher.hpp"
+#include "staging.hpp"
+
+namespace decant::restore {
+
+namespace {
+
+// What one staged or adopted file turned out to be.
+struct Outcome {
+  unpack::EntryState state;
+  hash::Digest sha256;
+};
+
+class FileStager {
+ public:
+  FileStager(Workshop& shop, const OpenRoot& root, PartWork& part,
+             std::shared_ptr<progress::PartCounters> counters, report::PartResult& result)
+      : shop_{shop},
+        p_{shop.prepared},
+        root_{root},
+        part_{part},
+        counters_{std::move(counters)},
+        result_{result},
+        directory_{root.staging.make_dirs(part_dir(part), 0700)},
+        tree_{directory_.make_dirs(fs::RelPath::require("tree", "tree"), 0755)},
+        arriving_{directory_.make_dirs(fs::RelPath::require("arriving", "arriving"), 0700)} {}
+
+  Outcome stage(const model::LooseFile& file) {
+    if (auto there = adopt(root_.dir, file))
+      return {.state = {unpack::Landed::adopted, there->first}, .sha256 = there->second};
+    // Staged by an earlier run that did not come to its end: read it once and keep it.
+    if (auto kept = adopt(tree_, file))
+      return {.state = {unpack::Landed::staged, kept->first}, .sha256 = kept->second};
+    tree_.remove_tree(file.path);
+    return bring(file);
+  }
+
+ private:
+  // The stamp and SHA-256 of a file whose bytes are those of the release; nullopt when it is not such a file.
+  std::optional<std::pair<fs::Stamp, hash::Digest>> adopt(const fs::DirHandle& base,
+                                                          const model::LooseFile& file) {
+    fs::EntryFacts facts;
+    const auto fd = base.open_file_if_there(file.path, &facts);
+    if (!fd || facts.size != file.size) return std::nullopt;
+    const auto digest = hash::hash_file(fd->get(), file.size, file.digest.algorithm(), file.path.str());
+    if (digest != file.digest) return std::nullopt;
+    counters_->bytes_done += file.size;
+    return std::pair{fs::stamp_of(facts), sha256_of(fd->get(), file, digest)};
+  }
+
+  static hash::Digest sha256_of(int fd, const model::LooseFile& file, const hash::Digest& known) {
+    if (known.algorithm() == hash::Algorithm::sha256) return known;
+    return hash::hash_file(fd, file.size, hash::Algorithm::sha256, file.path.str());
+  }
+
+  Outcome bring(const model::LooseFile& file) {
+    const source::Object object{.path = file.repo_path, .size = file.size, .digest = file.digest};
+    const bool to_cache = p_.request.cache_given && p_.request.cache.has_value();
+    std::optional<hash::Digest> wrong_before;
+    bool skip_cached = false;
+    auto input = shop_.open(object, arriving_, to_cache, skip_cached, counters_);
+    for (;;) {
+      if (!input.download) {
+        auto outcome = copy(input, file);
+        if (outcome) {
+          local_bytes_ += file.size;
+          set_source(input.kind == InputKind::cached ? "cache" : p_.repository().objects().name());
+          return *outcome;
+        }
+        if (input.kind == InputKind::in_place)
+          throw Error{ErrorKind::integrity,
+                      fmt::format("{}: its digest is not the expected {}",
+                                  escape_for_display(file.repo_path.str()), file.digest.hex()),
+                      "the directory's copy is damaged or of another commit; copy it anew"};
+        p_.reporter().message(progress::Level::warning,
+                              fmt::format("{}: the cached file is damaged; it is fetched again",
+                                          escape_for_display(file.path.str())));
+        p_.cache->remove_bad_final(object.digest, input.fd.get());
+        skip_cached = true;
+        input = shop_.open(object, arriving_, to_cache, skip_cached, counters_);
+        continue;
+      }
+      const auto digest = drain(*input.reader);
+      if (digest == file.digest) return take_download(input, file, to_cache);
+      if (wrong_before) {
+        auto problem = wrong_bytes(escape_for_display(file.repo_path.str()), file.digest, digest,
+                                   input.download->source_name());
+        problem.hint =
+            *wrong_before == digest
+                ? "the source serves the same wrong bytes each time: tell the release's authors"
+                : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
+        auto partial = input.download->release();
+        partial.discard();
+        throw Error{problem};
+      }
+      wrong_before = digest;
+      input.download->refetch_all();
+      input.reader = fetch::read_download(input.download, object, shop_.budget, p_.stop());
+    }
+  }
+
+  Outcome take_download(ObjectInput& input, const model::LooseFile& file, bool to_cache) {
+    const source::Object object{.path = file.repo_path, .size = file.size, .digest = file.digest};
+    network_bytes_ += input.download->fetched_bytes();
+    set_source(input.download->source_name());
+    auto partial = input.download->release();
+    if (to_cache) {
+      p_.cache->finish(std::move(partial), file.digest);
+      auto cached = shop_.open(object, arriving_, false, false, nullptr);
+      if (auto outcome = copy(cached, file)) return *outcome;
+      throw Error{ErrorKind::integrity, fmt::format("{}: the cached file changed while it was copied",
+                                                    escape_for_display(file.path.str()))};
+    }
+    const auto sha256 = sha256_of(partial.data_fd(), file, file.digest);
+    const auto name = fs::RelPath::require(random_hex(8), "name");
+    partial.finish(arriving_, name, 0644);
+    return {.state = {unpack::Landed::staged, unpack::stage_file(arriving_, name, tree_, file.path)},
+            .sha256 = sha256};
+  }
+
+  // Writes what the reader gives into a new file; nullopt when its digest is not the file's.
+  std::optional<Outcome> copy(ObjectInput& input, const model::LooseFile& file) {
+    const auto name = fs::RelPath::require(random_hex(8), "name");
+    auto fd = arriving_.create_file(name, 0600);
+    if (!fd) throw Error{ErrorKind::bug, "a random name was taken"};
+    hash::Hasher sha256;
+    const bool other = file.digest.algorithm() != hash::Algorithm::sha256;
+    while (auto block = input.reader->next()) {
+      if (other) sha256.update(block->filled());
+      fs::sys::write_all(fd->get(), block->filled(), arriving_.path_of(name));
+    }
+    const auto digest = input.reader->digest();
+    fd->close();
+    if (digest != file.digest) {
+      arriving_.remove_file(name);
+      return std::nullopt;
+    }
+    return Outcome{.state = {unpack::Landed::staged, unpack::stage_file(arriving_, name, tree_, file.path)},
+                   .sha256 = other ? sha256.finish() : digest};
+  }
+
+  void set_source(const std::string& name) {
+    std::lock_guard lock{mutex_};
+    if (result_.source.empty()) result_.source = name;
+  }
+
+ public:
+  std::atomic<std::uint64_t> network_bytes_{0};
+  std::atomic<std::uint64_t> local_bytes_{0};
+
+ private:
+  Workshop& shop_;
+  Prepared& p_;
+  const OpenRoot& root_;
+  PartWork& part_;
+  std::shared_ptr<progress::PartCounters> counters_;
+  report::PartResult& result_;
+  fs::DirHandle directory_;
+  fs::DirHandle tree_;
+  fs::DirHandle arriving_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
+                 const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result) {
+  auto& p = shop.prepared;
+  counters->phase = progress::PartPhase::fetching;
+  FileStager stager{shop, root, part, counters, result};
+
+  // Positions to stage: all wanted files, or those of an earlier index that are gone.
+  std::vector<std::size_t> todo;
+  std::unordered_map<std::string, std::size_t> by_path;
+  if (part.stage_all) {
+    for (std::size_t i = 0; i < part.files.size(); ++i) todo.push_back(i);
+  } else {
+    for (std::size_t i = 0; i < part.files.size(); ++i) by_path.emplace(part.files[i].path.str(), i);
+    for (const auto i : part.needed)
+      if (const auto it = by_path.find(part.index->entries[i].path.str()); it != by_path.end())
+        todo.push_back(it->second);
+  }
+
+  std::vector<std::optional<Outcome>> outcomes(part.files.size());
+  std::vector<Problem> problems;
+  std::mutex mutex;
+  std::atomic<std::size_t> next{0};
+  {
+    ThreadGroup threads;
+    const auto count =
+        std::min<std::size_t>(todo.size(), static_cast<std::size_t>(p.request.connections) + 2);
+    for (std::size_t t = 0; t < count; ++t)
+      threads.start([&] {
+        for (;;) {
+          const auto position = next.fetch_add(1);
+          if (position >= todo.size()) return;
+          p.stop().throw_if_requested();
+          const auto i = todo[position];
+          try {
+            outcomes[i] = stager.stage(part.files[i]);
+            counters->entries_done += 1;
+          } catch (const Error& error) {
+            // One file's failure does not stop the others; a full disk would fail them all the same.
+            std::lock_guard lock{mutex};
+            problems.push_back(error.problem());
+            if (error.kind() == ErrorKind::disk) next = todo.size();
+          }
+        }
+      });
+    threads.wait();
+  }
+  result.bytes_from_network += stager.network_bytes_;
+  result.bytes_from_local += stager.local_bytes_;
+  if (!problems.empty()) {
+    auto worst = problems.front();
+    for (const auto& problem : problems)
+      if (worse_exit_code(exit_code(problem.kind), exit_code(worst.kind)) != exit_code(worst.kind))
+        worst = problem;
+    if (problems.size() > 1) worst.thing += fmt::format(" (and {} more files failed)", problems.size() - 1);
+    throw Error{worst};
+  }
+
+  // The index holds every wanted file, in path order, so that marks stay parallel over runs with one
+  // selection.
+  model::PartIndex index;
+  std::vector<unpack::EntryState> states;
+  index.part_digest =
+      part.spec.kind == model::PartKind::place ? *part.spec.file.digest : p.lock.manifest_sha256;
+  index.part_size = part.size();
+  for (std::size_t i = 0; i < part.files.size(); ++i) {
+    model::IndexEntry entry;
+    entry.path = part.files[i].path;
+    entry.size = part.files[i].size;
+    if (outcomes[i]) {
+      entry.sha256 = outcomes[i]->sha256;
+      states.push_back(outcomes[i]->state);
+    } else {
+      const auto old = std::ranges::find(part.index->entries, entry.path, &model::IndexEntry::path);
+      if (old == part.index->entries.end())
+        throw Error{ErrorKind::bug, "a file is neither staged nor in the earlier index"};
+      entry.sha256 = old->sha256;
+      states.push_back({});
+    }
+    index.entries.push_back(std::move(entry));
+  }
+  // Marks of entries that this run did not touch come from the earlier record, found by path.
+  if (part.record && part.index) {
+    state::Marks carried(index.entries.size());
+    std::unordered_map<std::string, std::size_t> old;
+    for (std::size_t i = 0; i < part.index->entries.size(); ++i)
+      old.emplace(part.index->entries[i].path.str(), i);
+    for (std::size_t i = 0; i < index.entries.size(); ++i)
+      if (const auto it = old.find(index.entries[i].path.str()); it != old.end())
+        carried[i] = part.record->marks[it->second];
+    part.record->marks = std::move(carried);
+  }
+  for (const auto& state : states) {
+    if (state.landed == unpack::Landed::staged) ++result.written;
+    if (state.landed == unpack::Landed::adopted) ++result.adopted;
+  }
+  result.entries = index.entries.size();
+  record_staged(shop, bundle, root, part, std::move(index), states);
+  counters->phase = progress::PartPhase::staged;
+}
+
+}  // namespace decant::restore
