@@ -124,7 +124,7 @@ class Look {
     const Expected& entry = sheet_.entries()[i];
     const bool executable = (st.st_mode & S_IXUSR) != 0;
     const auto size = static_cast<std::uint64_t>(st.st_size);
-    const bool states_size = entry.digest.valid() || entry.size > 0;
+    const bool states_size = entry.states_size && (entry.digest.valid() || entry.size > 0);
     const bool size_fits = !states_size || size == entry.size;
     if (executable != entry.executable && entry.check_mode) {
       add(FindingKind::mode, i, entry.executable ? "executable by its owner" : "not executable",

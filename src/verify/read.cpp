@@ -75,7 +75,7 @@ class Reader {
     struct stat before {};
     if (::fstat(fd.get(), &before) != 0) return fail(FindingKind::unreadable, {}, errno_words(errno));
     const auto size = static_cast<std::uint64_t>(before.st_size);
-    const bool states_size = entry.digest.valid() || entry.size > 0;
+    const bool states_size = entry.states_size && (entry.digest.valid() || entry.size > 0);
     if (!S_ISREG(before.st_mode)) return unstable("no regular file any more");
     if (states_size && size != entry.size) return unstable("size changed");
 

@@ -169,6 +169,7 @@ class Builder {
         expected.path = file.path;
         expected.check_mode = false;
         expected.optional = file.optional;
+        expected.states_size = file.size.has_value();
         expected.size = file.size.value_or(0);
         expected.digest = file.digest;
         tree.entries.push_back(std::move(expected));
