@@ -125,9 +125,10 @@ std::string bytes_of(const Result& result) {
   return object.str();
 }
 
-std::string digests_of(const Result& result) {
+std::string digests_of(const Result& result, DigestScope scope) {
   JsonObject object;
-  for (const TreeDigest& digest : result.digests) object.text(digest.name, digest.label());
+  for (const TreeDigest& digest : result.digests)
+    if (digest.scope == scope) object.text(digest.name, digest.label());
   return object.str();
 }
 
@@ -169,7 +170,8 @@ std::vector<NamedJson> summary_members(const Result& result, const ReportMeta& m
       {"bytes", bytes_of(result)},
   };
   if (result.bundle_digest) members.push_back({"bundle_digest", quoted(result.bundle_digest->label())});
-  members.push_back({"digests", digests_of(result)});
+  members.push_back({"digests", "{\"roots\": " + digests_of(result, DigestScope::root) +
+                                    ", \"trees\": " + digests_of(result, DigestScope::tree) + "}"});
   members.push_back({"trees", trees_of(result)});
   return members;
 }

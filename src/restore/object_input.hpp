@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,7 @@ class Workshop {
 
   Prepared& prepared;
   ByteBudget budget;
+  std::atomic<std::uint64_t> bytes_written{0};  // of unpacked content
   int stage_threads;
   int lanes;
 

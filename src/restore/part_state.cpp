@@ -186,8 +186,8 @@ void look_at_parts(Prepared& p) {
   }
 }
 
-std::vector<std::string> known_conflicts(Prepared& p) {
-  std::vector<std::string> out;
+std::vector<report::Conflict> known_conflicts(const Prepared& p) {
+  std::vector<report::Conflict> out;
   for (const auto& part : p.parts) {
     if (!part.has_work() || part.is_archive()) continue;
     const auto root = fs::DirHandle::open_if_there(p.roots.at(part.spec.root).path);
@@ -195,12 +195,15 @@ std::vector<std::string> known_conflicts(Prepared& p) {
     for (const auto& file : part.files) {
       const auto facts = root->stat(file.path);
       if (!facts || (facts->type == fs::FileType::file && facts->size == file.size)) continue;
-      const auto found = facts->type == fs::FileType::file  ? fmt::format("a file of {} bytes", facts->size)
-                         : facts->type == fs::FileType::dir ? std::string{"a directory"}
-                         : facts->type == fs::FileType::symlink ? std::string{"a symbolic link"}
-                                                                : std::string{"something that is no file"};
-      out.push_back(fmt::format("{}: {} is there, the release has a file of {} bytes",
-                                escape_for_display(root->path_of(file.path)), found, file.size));
+      const auto found = facts->type == fs::FileType::file      ? fmt::format("file of {} bytes", facts->size)
+                         : facts->type == fs::FileType::dir     ? std::string{"directory"}
+                         : facts->type == fs::FileType::symlink ? std::string{"symbolic link"}
+                                                                : std::string{"neither file nor directory"};
+      out.push_back({.part = part.spec.name,
+                     .root = part.spec.root,
+                     .path = file.path.str(),
+                     .expected = fmt::format("file of {} bytes", file.size),
+                     .found = found});
     }
   }
   return out;

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "decant/base/text.hpp"
 #include "prepared.hpp"
 
 namespace decant::restore {
@@ -129,7 +130,10 @@ plan::Plan make_plan(Prepared& p) {
   input.memory_budget = p.request.memory;
   input.memory_available = memory_available();
   input.problems.insert(input.problems.end(), p.problems.begin(), p.problems.end());
-  if (!p.request.bundle.empty()) input.conflicts = known_conflicts(p);
+  for (const auto& conflict : known_conflicts(p))
+    input.conflicts.push_back(fmt::format(
+        "{}: expected {}, found {}", escape_for_display(p.roots.at(conflict.root).path + "/" + conflict.path),
+        conflict.expected, conflict.found));
   check_access(p, input);
   input.command_line = p.request.command_line ? p.request.command_line(source.commit) : std::string{};
   return plan::make_plan(std::move(input));

@@ -76,7 +76,7 @@ void make_parts(Prepared& prepared);
 // What lies on disk of every selected part (part_state.cpp).
 void look_at_parts(Prepared& prepared);
 // Known conflicts of parts whose paths are known, without reading any content.
-std::vector<std::string> known_conflicts(Prepared& prepared);
+std::vector<report::Conflict> known_conflicts(const Prepared& prepared);
 
 // An installed path of an index entry below its root.
 fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry);

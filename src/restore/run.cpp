@@ -38,7 +38,8 @@ report::PartOutcome outcome_of(ErrorKind kind) {
 
 class RestoreRun {
  public:
-  explicit RestoreRun(Prepared& prepared) : p_{prepared}, result_{new_result(prepared, "restore")} {}
+  explicit RestoreRun(Prepared& prepared)
+      : p_{prepared}, result_{new_result(prepared, "restore")}, shop_{prepared} {}
 
   report::Result run() {
     const auto started = p_.services.clock->now();
@@ -53,6 +54,7 @@ class RestoreRun {
     for (const auto& part : result_.parts) {
       result_.bytes_from_network += part.bytes_from_network;
     }
+    result_.bytes_written = shop_.bytes_written;
     result_.seconds = std::chrono::duration<double>(p_.services.clock->now() - started).count();
     if (result_.verdict.empty()) result_.verdict = verdict();
     return std::move(result_);
@@ -61,9 +63,11 @@ class RestoreRun {
  private:
   void steps() {
     for (std::size_t i = 0; i < p_.parts.size(); ++i) {
-      if (p_.parts[i].problem) fail(i, *p_.parts[i].problem);
-      if (p_.parts[i].selected && is_done(p_.parts[i]))
+      if (p_.parts[i].problem) {
+        fail(i, *p_.parts[i].problem);
+      } else if (p_.parts[i].selected && is_done(p_.parts[i])) {
         result_.parts[i].outcome = report::PartOutcome::unchanged;
+      }
     }
     const bool nothing_to_do = std::ranges::all_of(
         p_.parts, [](const PartWork& part) { return !part.selected || part.problem || is_done(part); });
@@ -79,15 +83,8 @@ class RestoreRun {
       });
       if (!of_a_part) result_.problems.push_back(problem);
     }
-    if (!plan.input.conflicts.empty()) {
-      for (const auto& conflict : plan.input.conflicts)
-        result_.problems.push_back({.kind = ErrorKind::conflict,
-                                    .thing = conflict,
-                                    .expected = {},
-                                    .found = {},
-                                    .hint = "move it away, then run the same line again"});
-    }
-    if (!result_.problems.empty()) return;
+    take_conflicts(known_conflicts(p_));
+    if (!result_.problems.empty() || !result_.conflicts.empty()) return;
 
     open_bundle_for_writing();
     p_.reporter().totals(plan.fetch_total + plan.present_total, plan.present_total);
@@ -96,12 +93,9 @@ class RestoreRun {
     stage_parts();
     p_.stop().throw_if_requested();
     const bool all_staged = std::ranges::none_of(p_.parts, [](const PartWork& part) {
-      return part.selected && !is_done(part) && part.state != plan::PartState::staged;
+      return part.selected && !part.problem && !is_done(part) && part.state != plan::PartState::staged;
     });
-    const bool failed = std::ranges::any_of(result_.parts, [](const report::PartResult& part) {
-      return part.outcome == report::PartOutcome::failed || part.outcome == report::PartOutcome::conflict;
-    });
-    if (!all_staged || failed) return;
+    if (!all_staged) return;
     publish_parts();
   }
 
@@ -112,6 +106,13 @@ class RestoreRun {
   void fail(std::size_t i, const Problem& problem) {
     result_.parts[i].outcome = outcome_of(problem.kind);
     result_.parts[i].problem = problem;
+  }
+
+  void take_conflicts(std::vector<report::Conflict> conflicts) {
+    for (auto& part : result_.parts)
+      if (std::ranges::find(conflicts, part.name, &report::Conflict::part) != conflicts.end())
+        part.outcome = report::PartOutcome::conflict;
+    result_.conflicts = std::move(conflicts);
   }
 
   void open_bundle_for_writing() {
@@ -155,7 +156,6 @@ class RestoreRun {
   }
 
   void stage_parts() {
-    Workshop shop{p_};
     std::vector<std::size_t> todo;
     for (std::size_t i = 0; i < p_.parts.size(); ++i)
       if (p_.parts[i].has_work()) todo.push_back(i);
@@ -163,28 +163,28 @@ class RestoreRun {
     for (const auto i : todo) counters[i] = p_.reporter().part(p_.parts[i].spec.name, p_.parts[i].size());
     std::atomic<std::size_t> next{0};
     ThreadGroup threads;
-    const auto count = std::min(todo.size(), static_cast<std::size_t>(shop.stage_threads));
+    const auto count = std::min(todo.size(), static_cast<std::size_t>(shop_.stage_threads));
     for (std::size_t t = 0; t < count; ++t)
       threads.start([&] {
         for (;;) {
           const auto position = next.fetch_add(1);
           if (position >= todo.size()) return;
           p_.stop().throw_if_requested();
-          stage_part(shop, todo[position], counters[todo[position]]);
+          stage_part(todo[position], counters[todo[position]]);
         }
       });
     threads.wait();
   }
 
-  void stage_part(Workshop& shop, std::size_t i, const std::shared_ptr<progress::PartCounters>& counters) {
+  void stage_part(std::size_t i, const std::shared_ptr<progress::PartCounters>& counters) {
     auto& part = p_.parts[i];
     auto& out = result_.parts[i];
     try {
       const auto& root = roots_.at(part.spec.root);
       if (part.is_archive()) {
-        stage_archive(shop, *p_.bundle, root, part, counters, out);
+        stage_archive(shop_, *p_.bundle, root, part, counters, out);
       } else {
-        stage_files(shop, *p_.bundle, root, part, counters, out);
+        stage_files(shop_, *p_.bundle, root, part, counters, out);
       }
       out.outcome = report::PartOutcome::staged;
     } catch (const Error& error) {
@@ -216,19 +216,15 @@ class RestoreRun {
                         .marks = &part.record->marks});
       positions.push_back(i);
     }
+    std::vector<report::Conflict> conflicts;
     for (const auto& conflict : publish::find_conflicts(staged, p_.stop()))
-      result_.conflicts.push_back({.part = conflict.part,
-                                   .root = conflict.root,
-                                   .path = conflict.path.str(),
-                                   .expected = conflict.expected,
-                                   .found = conflict.found});
-    if (!result_.conflicts.empty()) {
-      for (const auto i : positions)
-        if (std::ranges::any_of(result_.conflicts,
-                                [&](const report::Conflict& c) { return c.part == p_.parts[i].spec.name; }))
-          result_.parts[i].outcome = report::PartOutcome::conflict;
-      return;
-    }
+      conflicts.push_back({.part = conflict.part,
+                           .root = conflict.root,
+                           .path = conflict.path.str(),
+                           .expected = conflict.expected,
+                           .found = conflict.found});
+    take_conflicts(std::move(conflicts));
+    if (!result_.conflicts.empty()) return;
     publish::publish(staged, p_.reporter(), p_.stop());
     for (const auto i : positions) {
       auto& part = p_.parts[i];
@@ -270,11 +266,12 @@ class RestoreRun {
     if (failed > 0)
       return fmt::format("not complete: {} of {} parts failed, {} staged and kept; nothing new was published",
                          failed, result_.parts.size(), staged);
-    return "not restored";
+    return "not complete";
   }
 
   Prepared& p_;
   report::Result result_;
+  Workshop shop_;
   std::map<std::string, OpenRoot> roots_;
 };
 

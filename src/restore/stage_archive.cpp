@@ -98,6 +98,7 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
       auto& unpacked = *attempt.unpacked;
       unpacked.index.part_digest = object.digest;
       unpacked.index.part_size = object.size;
+      shop.bytes_written += unpacked.bytes_written;
       result.entries = unpacked.index.entries.size();
       for (const auto& state : unpacked.states) {
         if (state.landed == unpack::Landed::staged) ++result.written;

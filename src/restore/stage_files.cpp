@@ -266,7 +266,10 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
     part.record->marks = std::move(carried);
   }
   for (const auto& state : states) {
-    if (state.landed == unpack::Landed::staged) ++result.written;
+    if (state.landed == unpack::Landed::staged) {
+      ++result.written;
+      shop.bytes_written += state.stamp.size;
+    }
     if (state.landed == unpack::Landed::adopted) ++result.adopted;
   }
   result.entries = index.entries.size();

@@ -193,10 +193,11 @@ std::string size_only_line(const report::Result& result, const Paint& paint) {
 std::string digest_table(const report::Result& result) {
   std::vector<std::vector<std::string>> rows;
   for (const report::TreeDigest& digest : result.digests) {
-    rows.push_back({escape_for_display(digest.name), digest.label()});
+    rows.push_back({digest.scope == report::DigestScope::root ? "root" : "tree",
+                    escape_for_display(digest.name), digest.label()});
   }
   std::string text;
-  if (!rows.empty()) text += "Digests (decant.tree/1)\n" + render_table({{""}, {""}}, rows);
+  if (!rows.empty()) text += "Digests (decant.tree/1)\n" + render_table({{""}, {""}, {""}}, rows);
   if (result.bundle_digest) text += "Compare on every node: " + result.bundle_digest->label() + '\n';
   return text;
 }

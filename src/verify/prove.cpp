@@ -230,7 +230,11 @@ class Proof {
   }
 
   report::TreeDigest digest_of(const Sheet& sheet, report::VerifyCounts& counts) {
-    report::TreeDigest digest{.name = sheet.tree().name, .full = true, .hex = {}};
+    const bool is_root = sheet.tree().is_root && !sheet.tree().external;
+    report::TreeDigest digest{.name = sheet.tree().name,
+                              .full = true,
+                              .hex = {},
+                              .scope = is_root ? report::DigestScope::root : report::DigestScope::tree};
     hash::Hasher hasher;
     for (std::size_t i = 0; i < sheet.entries().size(); ++i) {
       const Expected& entry = sheet.entries()[i];
@@ -258,7 +262,12 @@ class Proof {
       report::VerifyCounts counts{.extra = sheet.extra, .generated = sheet.generated};
       counts.skipped = sheet.is_contained() ? 0 : sheet.tree().skipped;
       report::TreeDigest digest = digest_of(sheet, counts);
-      if (!sheet.is_contained() || counts.expected > 0) result_.trees[sheet.tree().name] = counts;
+      if (!sheet.is_contained() || counts.expected > 0) {
+        // A declared tree may share its root's name; external trees may not (the bundle's digest is over
+        // names).
+        const bool own_name = sheet.tree().is_root || sheet.tree().external;
+        result_.trees[own_name ? sheet.tree().name : "tree " + sheet.tree().name] = counts;
+      }
       if (sheet.tree().is_root || sheet.tree().external) of_bundle.push_back(digest);
       result_.digests.push_back(std::move(digest));
     }

@@ -52,10 +52,14 @@ struct Note {
   std::string path;
 };
 
+// Of what a digest tells: a root and a tree may share a name.
+enum class DigestScope { root, tree };
+
 struct TreeDigest {
   std::string name;
   bool full = true;  // false: some line says size-only
   std::string hex;   // SHA-256
+  DigestScope scope = DigestScope::root;
   std::string label() const { return (full ? "full:" : "partial:") + hex; }
 };
 

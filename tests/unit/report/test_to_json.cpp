@@ -51,8 +51,9 @@ Result sample() {
                       .note = "n"},
                      {.kind = FindingKind::missing, .tree = "bundle", .path = "plain/\xC3\xA9"}};
   result.notes = {{.kind = "extra", .tree = "bundle", .path = "z"}};
-  result.digests = {{.name = "bundle", .full = false, .hex = std::string(64, '1')},
-                    {.name = "runtime", .full = true, .hex = std::string(64, '3')}};
+  result.digests = {
+      {.name = "bundle", .full = false, .hex = std::string(64, '1')},
+      {.name = "runtime", .full = true, .hex = std::string(64, '3'), .scope = DigestScope::tree}};
   result.bundle_digest = TreeDigest{.name = "", .full = false, .hex = std::string(64, '5')};
   result.trees["bundle"] = {.expected = 7, .hashed = 5, .size_only = 1, .bytes_hashed = 100};
   result.problems = {{.kind = ErrorKind::network, .thing = "hub"}};
@@ -85,8 +86,8 @@ TEST_CASE("the report document holds everything that was found") {
   CHECK(json["findings_by_kind"] == Json{{"differs", 1}, {"missing", 1}});
   CHECK(json["bytes"] == Json{{"from_network", 4}, {"from_local", 5}, {"written", 11}, {"hashed", 100}});
   CHECK(json["bundle_digest"] == "partial:" + std::string(64, '5'));
-  CHECK(json["digests"] ==
-        Json{{"bundle", "partial:" + std::string(64, '1')}, {"runtime", "full:" + std::string(64, '3')}});
+  CHECK(json["digests"]["roots"] == Json{{"bundle", "partial:" + std::string(64, '1')}});
+  CHECK(json["digests"]["trees"] == Json{{"runtime", "full:" + std::string(64, '3')}});
   CHECK(json["trees"]["bundle"]["hashed"] == 5);
   CHECK(json["parts"][1]["problem"]["kind"] == "integrity");
   CHECK(json["parts"][1]["problem"]["exit_code"] == 8);

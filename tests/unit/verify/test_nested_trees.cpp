@@ -90,7 +90,7 @@ TEST_CASE("what a tree expects beyond its root is read for it") {
   write_file(root.path + "/data/sub/b.bin", random_bytes(7, 100));
   const report::Result result = prove({root, inner});
   CHECK(labels(result) == Labels{"differs data:sub/b.bin"});
-  CHECK(result.trees.at("data").expected == 1);
+  CHECK(result.trees.at("tree data").expected == 1);
 }
 
 TEST_CASE("a root reached through a link contains its trees all the same") {
