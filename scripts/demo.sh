@@ -32,7 +32,7 @@ expect() { [ "$code" -eq "$1" ] || { echo "demo: expected exit $1, got $code" >&
 
 say 'A release of five parts, on a local hub'
 sh tests/release/small.sh "$demo/repo"
-decant-test-hub --repo demo/release --type dataset --dir "$demo/repo" --rate 8000000 --port-file "$demo/hub" >"$demo/hub.log" 2>&1 &
+decant-test-hub --repo demo/release --type dataset --dir "$demo/repo" --total-rate 8000000 --port-file "$demo/hub" >"$demo/hub.log" 2>&1 &
 hub=$!
 trap 'kill $hub 2>/dev/null || true' EXIT
 until [ -s "$demo/hub" ]; do

@@ -22,22 +22,6 @@ struct VerifyArgs {
   bool quick = false;
 };
 
-std::string verdict(const report::Result& result, verify::Level level) {
-  if (!result.findings.empty()) {
-    return fmt::format("NOT verified: {} finding{}", format_count(result.findings.size()),
-                       result.findings.size() == 1 ? "" : "s");
-  }
-  std::uint64_t size_only = 0;
-  for (const auto& [name, counts] : result.trees) size_only += counts.size_only;
-  std::string text = level == verify::Level::quick
-                         ? fmt::format("verified by presence, type and size only; structure: not checked")
-                     : size_only == 0
-                         ? std::string{"verified, every byte hashed"}
-                         : fmt::format("verified; {} media files by size only", format_count(size_only));
-  if (result.subset) text += " (subset)";
-  return text;
-}
-
 int run(const VerifyArgs& args, Session& session) {
   if (args.bundle.empty())
     throw Error{ErrorKind::usage, "no --bundle is given", "add --bundle DIR, or set DECANT_BUNDLE"};
@@ -111,7 +95,8 @@ int run(const VerifyArgs& args, Session& session) {
   report::sort_findings(result.findings);
   result.seconds = std::chrono::duration<double>(session.clock().now() - started).count();
   result.verdict = !finished && result.findings.empty() ? "not complete: the restore is not finished"
-                                                        : verdict(result, options.level);
+                                                        : verify::verdict(result);
+  if (args.quick) result.verdict += "; structure: not checked";
   return session.finish(result, report::exit_code(result));
 }
 

@@ -16,7 +16,7 @@ class Stop;
 namespace decant::cache {
 
 // The unit of the range record: a chunk is landed (written, with its CRC-32C recorded) or missing.
-inline constexpr std::uint64_t k_chunk_bytes = 4 * k_mib;
+inline constexpr std::uint64_t k_chunk_bytes = k_mib;
 
 enum class ChunkState : std::uint8_t {
   missing,

@@ -89,7 +89,7 @@ TEST_CASE("a range that starts anew after a kill begins at its first missing chu
   const auto object = bench.hub.add("part", content);
   std::atomic<bool> reached{false};
   bench.hub.on_piece = [&](const source::Object&, std::uint64_t at, const Stop& stop) {
-    if (at < k_chunk_bytes + 1'000'000) return;
+    if (at < k_chunk_bytes + k_chunk_bytes / 2) return;
     reached = true;
     while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
   };
