@@ -54,7 +54,7 @@ printf '$ decant restore ... & kill -9\n'
 decant restore "$@" --progress none &
 restore=$!
 # Half-way: a good part of the release has landed in the cache.
-until [ "$(du -sm "$demo/bundle/.decant/cache" 2>/dev/null | cut -f1)" -ge 12 ] 2>/dev/null; do
+until [ "$(du -sm "$demo/bundle/.decant/cache" 2>/dev/null | cut -f1)" -ge 17 ] 2>/dev/null; do
   kill -0 $restore 2>/dev/null || break
   sleep 0.05
 done

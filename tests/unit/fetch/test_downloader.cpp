@@ -136,7 +136,7 @@ TEST_CASE("a full disk ends the download with an error of kind disk, and what la
     cache::Partial partial = partial_for(bench.dir, object);
     std::atomic<std::uint64_t> writes{0};
     const fs::sys::ScopedHook full{
-        [&](std::string_view call, unsigned long) { return call == "pwrite" && ++writes > 24 ? ENOSPC : 0; }};
+        [&](std::string_view call, unsigned long) { return call == "pwrite" && ++writes > 15 ? ENOSPC : 0; }};
     const auto download = downloader->start(object, std::move(partial), bench.counters);
     CHECK(error_of([&] { download->wait_for(content.size()); }).kind() == ErrorKind::disk);
     download->release();
