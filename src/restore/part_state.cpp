@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "decant/base/text.hpp"
 #include "decant/hash/hasher.hpp"
@@ -130,11 +131,53 @@ void look_at_staged(Prepared& p, PartWork& part, const std::optional<fs::DirHand
   part.state = part.needed.empty() ? plan::PartState::staged : plan::PartState::missing;
 }
 
+void find_new_files(PartWork& part) {
+  std::unordered_set<std::string> known;
+  for (const auto& entry : part.index->entries) known.insert(entry.path.str());
+  for (std::size_t i = 0; i < part.files.size(); ++i)
+    if (!known.contains(part.files[i].path.str())) part.new_files.push_back(i);
+}
+
+// The archive's own bytes, by name and size in the cache.
+void look_for_download(const Prepared& p, PartWork& part) {
+  if (!p.cache) return;
+  const auto facts = p.cache->look(*part.spec.file.digest, *part.spec.file.size);
+  part.present_bytes = facts.complete ? part.size() : facts.landed_bytes;
+  if (part.state != plan::PartState::missing) return;
+  if (facts.complete) part.state = plan::PartState::cached;
+  if (!facts.complete && facts.landed_bytes > 0) part.state = plan::PartState::partial;
+}
+
+// Files that an earlier run has staged, that are in the root or the cache, by size alone, and what has landed
+// of others.
+std::uint64_t present_bytes_of_files(const Prepared& p, const PartWork& part) {
+  const auto& root = p.root_dirs.at(part.spec.root);
+  const auto& staging = p.staging_dirs.at(part.spec.root);
+  const auto directory = fs::RelPath::require(state::part_file_name(part.spec.name), "part name");
+  const auto part_dir = staging ? staging->open_dir_if_there(directory) : std::nullopt;
+  const auto tree =
+      part_dir ? part_dir->open_dir_if_there(fs::RelPath::require("tree", "tree")) : std::nullopt;
+  const auto arriving =
+      part_dir ? part_dir->open_dir_if_there(fs::RelPath::require("arriving", "arriving")) : std::nullopt;
+  const bool something_arrives = arriving && !arriving->list().empty();
+  std::uint64_t sum = 0;
+  for (const auto& file : part.files) {
+    if (is_present(p, root, tree, file)) {
+      sum += file.size;
+    } else if (p.cache && p.request.cache_given) {
+      sum += p.cache->look(file.digest, file.size).landed_bytes;
+    } else if (something_arrives) {
+      sum += cache::Partial::landed_bytes_of_leftovers(*arriving, file.digest.hex(), file.size);
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 void look_at_parts(Prepared& p) {
-  std::map<std::string, std::optional<fs::DirHandle>> roots;
-  std::map<std::string, std::optional<fs::DirHandle>> stagings;
+  auto& roots = p.root_dirs;
+  auto& stagings = p.staging_dirs;
   const auto recorded = p.bundle ? p.bundle->read_roots().value_or(state::RootMap{}) : state::RootMap{};
   for (const auto& [name, place] : p.roots) {
     roots[name] = fs::DirHandle::open_if_there(place.path);
@@ -172,26 +215,61 @@ void look_at_parts(Prepared& p) {
     } else {
       look_at_staged(p, part, roots.at(root_name), stagings.at(root_name));
     }
-    if (!part.stage_all && part.needed.empty()) {
+    if (part.index && !part.stage_all && !part.is_archive()) find_new_files(part);
+    if (part.has_needs()) part.state = plan::PartState::missing;
+    if (!part.has_needs()) {
       part.present_bytes = part.size();
       continue;
     }
-    if (!part.is_archive() || !p.cache) continue;
-    const auto facts = p.cache->look(*part.spec.file.digest, *part.spec.file.size);
-    part.present_bytes = facts.complete ? part.size() : facts.landed_bytes;
-    if (part.state == plan::PartState::missing)
-      part.state = facts.complete           ? plan::PartState::cached
-                   : facts.landed_bytes > 0 ? plan::PartState::partial
-                                            : plan::PartState::missing;
+    if (part.is_archive()) {
+      look_for_download(p, part);
+    } else {
+      part.present_bytes = present_bytes_of_files(p, part);
+      if (part.state == plan::PartState::missing && part.present_bytes > 0)
+        part.state = plan::PartState::partial;
+    }
   }
+}
+
+bool is_present(const Prepared& p, const std::optional<fs::DirHandle>& root,
+                const std::optional<fs::DirHandle>& tree, const model::LooseFile& file) {
+  for (const auto* base : {&root, &tree}) {
+    const auto facts = *base ? (*base)->stat(file.path) : std::nullopt;
+    if (facts && facts->type == fs::FileType::file && facts->size == file.size) return true;
+  }
+  return p.cache && p.cache->look(file.digest, file.size).complete;
 }
 
 std::vector<report::Conflict> known_conflicts(const Prepared& p) {
   std::vector<report::Conflict> out;
+  std::vector<fs::DirHandle> trees;
+  trees.reserve(p.parts.size());
+  std::vector<state::Marks> marks;
+  marks.reserve(p.parts.size());
+  std::vector<publish::StagedPart> staged;
   for (const auto& part : p.parts) {
-    if (!part.has_work() || part.is_archive()) continue;
-    const auto root = fs::DirHandle::open_if_there(p.roots.at(part.spec.root).path);
+    if (!part.selected || part.problem || part.spec.root.empty() || p.roots.empty()) continue;
+    const auto& root = p.root_dirs.at(part.spec.root);
     if (!root) continue;
+    if (part.state == plan::PartState::staged) {
+      // A staged part whose tree is gone lies in the root already.
+      const auto& staging = p.staging_dirs.at(part.spec.root);
+      auto tree = staging ? staging->open_dir_if_there(fs::RelPath::require(
+                                state::part_file_name(part.spec.name) + "/tree", "staging"))
+                          : std::nullopt;
+      if (!tree) continue;
+      trees.push_back(std::move(*tree));
+      marks.push_back(part.record->marks);
+      staged.push_back({.name = part.spec.name,
+                        .root_name = part.spec.root,
+                        .root = &*root,
+                        .stage = &trees.back(),
+                        .under = prefix_of(part),
+                        .index = &*part.index,
+                        .marks = &marks.back()});
+      continue;
+    }
+    if (!part.has_work() || part.is_archive()) continue;
     for (const auto& file : part.files) {
       const auto facts = root->stat(file.path);
       if (!facts || (facts->type == fs::FileType::file && facts->size == file.size)) continue;
@@ -206,6 +284,12 @@ std::vector<report::Conflict> known_conflicts(const Prepared& p) {
                      .found = found});
     }
   }
+  for (const auto& conflict : publish::find_conflicts(staged, p.stop()))
+    out.push_back({.part = conflict.part,
+                   .root = conflict.root,
+                   .path = conflict.path.str(),
+                   .expected = conflict.expected,
+                   .found = conflict.found});
   return out;
 }
 

@@ -25,20 +25,25 @@ std::uint64_t memory_available() {
 // The first object that would have to come from the source.
 std::optional<source::Object> first_missing(const Prepared& p) {
   for (const auto& part : p.parts) {
-    if (!part.selected || part.problem || (!part.stage_all && part.needed.empty())) continue;
+    if (!part.has_work()) continue;
     if (part.state == plan::PartState::cached) continue;
     if (part.is_archive())
       return source::Object{
           .path = part.spec.file.path, .size = *part.spec.file.size, .digest = *part.spec.file.digest};
-    if (!part.files.empty()) {
-      const auto& file = part.files.front();
-      return source::Object{.path = file.repo_path, .size = file.size, .digest = file.digest};
-    }
+    const auto there = p.root_dirs.find(part.spec.root);
+    const std::optional<fs::DirHandle> none;
+    for (const auto& file : part.files)
+      if (!is_present(p, there == p.root_dirs.end() ? none : there->second, none, file))
+        return source::Object{.path = file.repo_path, .size = file.size, .digest = file.digest};
   }
   return std::nullopt;
 }
 
 void check_access(Prepared& p, plan::PlanInput& input) {
+  if (!p.problems.empty()) {
+    input.access = "not checked: the release cannot be restored as it is";
+    return;
+  }
   const auto object = first_missing(p);
   if (!object) {
     input.access = "not needed: nothing to fetch";

@@ -103,6 +103,13 @@ void place_roots(Prepared& p) {
                 fmt::format("the release unpacks into a root '{}' and nobody says where that is", name),
                 hint};
   }
+  for (const auto& [name, place] : p.roots)
+    for (const auto& [other, other_place] : p.roots)
+      if (name < other && place.path == other_place.path)
+        throw Error{ErrorKind::usage,
+                    fmt::format("the roots {} and {} are the same directory, {}", name, other,
+                                escape_for_display(place.path)),
+                    "give each root a directory of its own"};
 }
 
 void find_lock(Prepared& p) {

@@ -31,11 +31,14 @@ struct PartWork {
   // Entries (by index position) that must be staged; empty with stage_all false: nothing to stage.
   std::vector<std::size_t> needed;
   bool stage_all = false;
+  // Files and placed files that the index of an earlier, narrower run does not hold; staged as well.
+  std::vector<std::size_t> new_files;  // positions in `files`
   std::uint64_t entries_deleted = 0;
   std::optional<Problem> problem;  // stands in the way of this part alone
 
   bool is_archive() const { return spec.kind == model::PartKind::unpack; }
-  bool has_work() const { return selected && !problem && (stage_all || !needed.empty()); }
+  bool has_needs() const { return stage_all || !needed.empty() || !new_files.empty(); }
+  bool has_work() const { return selected && !problem && has_needs(); }
   std::uint64_t size() const;
 };
 
@@ -51,6 +54,8 @@ struct Prepared {
   bool lock_on_disk = false;
   model::Selection selection;
   std::map<std::string, RootPlace> roots;
+  std::map<std::string, std::optional<fs::DirHandle>> root_dirs;     // those that are there
+  std::map<std::string, std::optional<fs::DirHandle>> staging_dirs;  // left by an earlier run
   std::vector<PartWork> parts;
   std::optional<cache::Cache> cache;
   std::vector<Problem> problems;  // found while preparing; they stand in the way of the whole run
@@ -75,7 +80,10 @@ model::ReleaseManifest manifest_from_locked_files(const model::RestoreLock& lock
 void make_parts(Prepared& prepared);
 // What lies on disk of every selected part (part_state.cpp).
 void look_at_parts(Prepared& prepared);
-// Known conflicts of parts whose paths are known, without reading any content.
+// True when a loose or placed file is in its root, staged or cached, by size alone.
+bool is_present(const Prepared& prepared, const std::optional<fs::DirHandle>& root,
+                const std::optional<fs::DirHandle>& tree, const model::LooseFile& file);
+// Conflicts that are known beforehand: of staged parts, and of files whose paths are known, by type and size.
 std::vector<report::Conflict> known_conflicts(const Prepared& prepared);
 
 // An installed path of an index entry below its root.

@@ -72,6 +72,8 @@ class RestoreRun {
     const bool nothing_to_do = std::ranges::all_of(
         p_.parts, [](const PartWork& part) { return !part.selected || part.problem || is_done(part); });
     if (nothing_to_do && p_.lock_on_disk) {
+      // verify goes by the last choice; the rest of the disk stays as it is.
+      if (p_.bundle->read_selection(p_.lock_digest) != selection_words()) open_bundle_for_writing();
       result_.verdict = unchanged_verdict();
       return;
     }
@@ -100,13 +102,15 @@ class RestoreRun {
   }
 
   static bool is_done(const PartWork& part) {
-    return part.state == plan::PartState::published && !part.stage_all && part.needed.empty();
+    return part.state == plan::PartState::published && !part.has_needs();
   }
 
   void fail(std::size_t i, const Problem& problem) {
     result_.parts[i].outcome = outcome_of(problem.kind);
     result_.parts[i].problem = problem;
   }
+
+  state::SelectionWords selection_words() const { return {.only = p_.request.only, .skip = p_.request.skip}; }
 
   void take_conflicts(std::vector<report::Conflict> conflicts) {
     for (auto& part : result_.parts)
@@ -140,7 +144,8 @@ class RestoreRun {
     state::RootMap roots;
     for (const auto& [name, place] : p_.roots) roots.emplace(name, place.recorded);
     if (p_.bundle->read_roots() != roots) p_.bundle->write_roots(roots);
-    p_.bundle->write_selection({.only = p_.request.only, .skip = p_.request.skip}, p_.lock_digest);
+    if (p_.bundle->read_selection(p_.lock_digest) != selection_words())
+      p_.bundle->write_selection(selection_words(), p_.lock_digest);
   }
 
   void open_roots() {

@@ -182,6 +182,7 @@ void record_staged(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
   part.record = std::move(record);
   part.index = std::move(index);
   part.needed.clear();
+  part.new_files.clear();
   part.stage_all = false;
   part.state = plan::PartState::staged;
 }

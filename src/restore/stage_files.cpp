@@ -190,6 +190,7 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
     for (const auto i : part.needed)
       if (const auto it = by_path.find(part.index->entries[i].path.str()); it != by_path.end())
         todo.push_back(it->second);
+    todo.insert(todo.end(), part.new_files.begin(), part.new_files.end());
   }
 
   std::vector<std::optional<Outcome>> outcomes(part.files.size());

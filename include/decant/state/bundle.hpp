@@ -54,6 +54,7 @@ struct PartRecord {
 struct SelectionWords {
   std::vector<std::string> only;
   std::vector<std::string> skip;
+  bool operator==(const SelectionWords&) const = default;
 };
 
 // Where roots lie: "bundle" is "."; a root inside the bundle is relative to it; others absolute.
