@@ -217,6 +217,7 @@ const std::string& Bundle::path() const {
 }
 
 Ownership Bundle::claim(std::string* holder) {
+  if (impl_->claim) return Ownership::taken;
   auto claim = Claim::take(impl_->make_state_dir(), holder);
   if (!claim) return Ownership::busy;
   const auto state = impl_->make_state_dir();
@@ -229,6 +230,15 @@ Ownership Bundle::claim(std::string* holder) {
 
 bool Bundle::ownership_lost() const {
   return impl_->claim && impl_->claim->lost();
+}
+
+bool Bundle::has_leftovers() const {
+  const auto state = impl_->state_dir();
+  if (!state) return false;
+  const auto names = state->list();
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == "owner" || name == "staging.json" || name.starts_with(".tmp-");
+  });
 }
 
 std::optional<model::RestoreLock> Bundle::read_lock() const {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <stdexcept>
@@ -16,6 +17,13 @@
 // The kill sweep and the fault sweep: work is stopped, or one call of it fails, at the k-th mutating system
 // call.
 namespace decant::test {
+
+// A sweep syncs hundreds of times, and each time waits for whatever else the machine writes: temporary
+// directories then go to memory, unless TMPDIR says where they shall be.
+inline void sweep_in_memory() {
+  constexpr const char* k_memory = "/dev/shm";
+  if (::access(k_memory, W_OK | X_OK) == 0) ::setenv("TMPDIR", k_memory, 0);
+}
 
 // Runs `work` in a forked child that ends without any cleanup just before its k-th mutating call. False when
 // the work was done before it got there. `other` may say of each call by name that it fails, always.

@@ -20,6 +20,7 @@ using decant::test::failed_at_call;
 using decant::test::killed_at_call;
 using decant::test::read_file;
 using decant::test::snapshot;
+using decant::test::sweep_in_memory;
 using decant::test::TempDir;
 using decant::test::write_file;
 

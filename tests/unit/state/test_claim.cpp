@@ -120,6 +120,7 @@ TEST_CASE("a claim is not given up when somebody else has it by now") {
 }
 
 TEST_CASE("of many who take over a dead claim exactly one wins") {
+  sweep_in_memory();
   constexpr int k_takers = 6;
   constexpr int k_rounds = 25;
   for (int round = 0; round < k_rounds; ++round) {
@@ -170,6 +171,7 @@ TEST_CASE("of many who take over a dead claim exactly one wins") {
 }
 
 TEST_CASE("a taker that dies at any call leaves a claim that can be taken over") {
+  sweep_in_memory();
   for (unsigned long k = 1;; ++k) {
     CAPTURE(k);
     TempDir dir;
@@ -189,6 +191,7 @@ TEST_CASE("a taker that dies at any call leaves a claim that can be taken over")
 }
 
 TEST_CASE("a claim that fails can be tried again") {
+  sweep_in_memory();
   for (unsigned long k = 1;; ++k) {
     CAPTURE(k);
     TempDir dir;

@@ -75,6 +75,7 @@ void check_finishes(const Kind& kind, const TempDir& dir) {
 }  // namespace
 
 TEST_CASE("a state file is the old or the new one, whenever its writer is killed") {
+  sweep_in_memory();
   for (const Kind& kind : kinds()) {
     for (const int before : {0, 1}) {
       for (unsigned long k = 1;; ++k) {
@@ -99,6 +100,7 @@ TEST_CASE("a state file is the old or the new one, whenever its writer is killed
 }
 
 TEST_CASE("a state file is the old or the new one, whichever call fails") {
+  sweep_in_memory();
   for (const Kind& kind : kinds()) {
     for (const int error : {ENOSPC, EIO}) {
       for (unsigned long k = 1;; ++k) {
@@ -125,6 +127,7 @@ TEST_CASE("a state file is the old or the new one, whichever call fails") {
 }
 
 TEST_CASE("staging directories are found, made and removed after a kill at any call, and nothing is left") {
+  sweep_in_memory();
   for (const char* root_name : {"bundle", "runtime"}) {
     for (unsigned long k = 1;; ++k) {
       CAPTURE(root_name, k);
