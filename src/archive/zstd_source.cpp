@@ -126,8 +126,7 @@ void ZstdSource::admit(const FrameHeader& header) {
     const auto needed = std::bit_width(header.window - 1);
     fail("needs a window of 2^" + std::to_string(needed) + " bytes, more than the 2^" +
              std::to_string(max_window_log_) + " allowed",
-         needed <= 31 ? "allow it with --max-window " + std::to_string(needed)
-                      : "the release has to be repacked");
+         "the release has to be repacked with a smaller window");
   }
   reserve_window(header.window);
   ZSTD_DCtx_reset(decoder_->context.get(), ZSTD_reset_session_only);

@@ -162,14 +162,19 @@ int Session::failed(const std::string& command, const Problem& problem) {
   result.command = command;
   result.problems.push_back(problem);
   result.verdict = problem.thing;
-  return finish(result, report::exit_code(result));
+  const int code = report::exit_code(result);
+  console_->end_progress();
+  if (!console_->json()) console_->print_problem(problem);  // said once: there is no result to show
+  return conclude(result, code);
 }
 
 int Session::finish(const report::Result& result, int code) {
   console_->end_progress();
   if (!console_->json()) {
     for (const auto& problem : result.problems) console_->print_problem(problem);
-    console_->out(ui::render_result(result, code, console_->color_out()));
+    auto shown = result;
+    shown.problems.clear();  // said on stderr
+    console_->out(ui::render_result(shown, code, console_->color_out()));
   }
   return conclude(result, code);
 }

@@ -124,7 +124,7 @@ void ActiveDownload::refetch_all() {
                                          source, to_string(object_.digest.algorithm()), wrong_[i]),
                     .expected = object_.digest.hex(),
                     .found = "other bytes",
-                    .hint = "add another place that has it with --from, or ask who published the release"};
+                    .hint = "run the same line again; if it stays so, ask who published the release"};
       }
       // The last one is what the user asked for; it may be right about all other objects.
       if (++shared_->wrong[i] >= k_wrong_until_dropped && i + 1 < delivered_.size() && !shared_->dropped[i]) {

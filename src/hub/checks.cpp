@@ -12,8 +12,7 @@ namespace decant::hub {
 namespace {
 
 constexpr std::string_view k_hint_changed =
-    "the bytes at this commit are not those of the release: ask its author, or give another place with "
-    "--from";
+    "the bytes at this commit are not those of the release: ask its author";
 
 std::string sent(std::string_view value) {
   return escape_for_display(value.substr(0, 100));

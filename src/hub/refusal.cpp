@@ -181,7 +181,7 @@ class HubWords {
   }
   Problem disabled() const {
     return no_access(fmt::format("{} was disabled by the hub", name_),
-                     fmt::format("see {}; another copy of the same bytes can be given with --from",
+                     fmt::format("see {}; a copy of the repo on disk can be restored with dir:PATH",
                                  asker_.address.page()));
   }
   Problem bad_token() const {

@@ -156,15 +156,11 @@ std::string escaped_uses(const FileSystemPlan& plan) {
 
 std::string ways_out(const FileSystemPlan& plan) {
   std::string hint = "free space there";
-  if (plan.peak_discarding > 0) {
-    hint += "; peak with --discard-parts: at least " + format_size(plan.peak_discarding);
-  }
   if (plan.peak_cache_elsewhere > 0) {
-    hint += fmt::format("; with --download-cache elsewhere: {}{}", plan.at_least ? "at least " : "",
+    hint += fmt::format("; peak with --download-cache elsewhere: {}{}", plan.at_least ? "at least " : "",
                         format_size(plan.peak_cache_elsewhere));
   }
-  const bool has_way = plan.peak_discarding > 0 || plan.peak_cache_elsewhere > 0;
-  return has_way ? hint : hint + ", or choose another directory";
+  return plan.peak_cache_elsewhere > 0 ? hint : hint + ", or choose another directory";
 }
 
 void add_problems(const FileSystemPlan& file_system, const PlanInput& input, std::vector<Problem>& problems) {

@@ -263,13 +263,12 @@ std::optional<std::size_t> Publication::entry_at(const fs::RelPath& path) {
 }
 
 void Publication::refuse(const fs::RelPath& path, std::string expected, std::string found) const {
-  throw Error{
-      Problem{.kind = ErrorKind::conflict,
-              .thing = fmt::format("part {}: {} is taken", escape_for_display(part_.name),
-                                   escape_for_display(part_.root->path_of(path))),
-              .expected = std::move(expected),
-              .found = std::move(found),
-              .hint = "move away what is there, or have restore move it with --quarantine, then run again"}};
+  throw Error{Problem{.kind = ErrorKind::conflict,
+                      .thing = fmt::format("part {}: {} is taken", escape_for_display(part_.name),
+                                           escape_for_display(part_.root->path_of(path))),
+                      .expected = std::move(expected),
+                      .found = std::move(found),
+                      .hint = "move away what is there, then run the same line again"}};
 }
 
 void require_complete(const StagedPart& part) {

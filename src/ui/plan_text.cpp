@@ -146,7 +146,7 @@ std::string conflict_list(const plan::PlanInput& input, const Paint& paint) {
   if (input.conflicts.size() > k_shown) {
     text += fmt::format("  and {} more (--json lists all)\n", format_count(input.conflicts.size() - k_shown));
   }
-  return text + "  next:     move them away, or have them moved by --quarantine DIR\n";
+  return text + "  next:     move them away, then run the same line again\n";
 }
 
 }  // namespace

@@ -89,8 +89,7 @@ std::string conflict_list(const report::Result& result, const Paint& paint) {
     text += '\n';
   }
   text += more(conflicts.size(), "  ");
-  return text +
-         "  next:     move them away, or have them moved by --quarantine DIR, then run the same line again\n";
+  return text + "  next:     move them away, then run the same line again\n";
 }
 
 std::string finding_lines(const report::Finding& finding) {

@@ -99,7 +99,7 @@ TEST_CASE("each refusal of the hub is told apart in words") {
        true,
        About::file,
        ErrorKind::access,
-       {"was disabled by the hub", "--from"}},
+       {"was disabled by the hub", "dir:PATH"}},
       {"fine-grained token",
        http(403, "", "Please enable access to public gated repositories"),
        true,
