@@ -68,6 +68,11 @@ std::optional<Fd> Cache::open_final(const hash::Digest& digest, std::uint64_t si
   return fd;
 }
 
+void Cache::remove_leftovers(const hash::Digest& digest, std::uint64_t size) {
+  if (const auto directory = find_directory(path_, digest))
+    Partial::remove_empty_leftovers(*directory, digest.hex(), size, digest);
+}
+
 void Cache::remove_bad_final(const hash::Digest& digest, int fd) {
   const auto directory = find_directory(path_, digest);
   if (!directory) return;

@@ -320,4 +320,14 @@ std::uint64_t Partial::landed_bytes_of_leftovers(const fs::DirHandle& parent, co
   return leftovers.empty() ? 0 : leftovers.front().landed_bytes;
 }
 
+void Partial::remove_empty_leftovers(const fs::DirHandle& parent, const std::string& prefix,
+                                     std::uint64_t size, const hash::Digest& digest) {
+  try {
+    for (const Leftover& leftover :
+         find_leftovers(parent, prefix, size, &digest, system_clock().wall_seconds()))
+      if (leftover.hold == Hold::free && leftover.landed_bytes == 0) remove_rest(parent, leftover);
+  } catch (const Error&) {  // a cache that may only be read
+  }
+}
+
 }  // namespace decant::cache

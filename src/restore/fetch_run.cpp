@@ -74,6 +74,7 @@ void fill_cache(Prepared& p, report::Result& result) {
     total += job.object.size;
     const auto facts = p.cache->look(job.object.digest, job.object.size);
     if (facts.complete) {
+      p.cache->remove_leftovers(job.object.digest, job.object.size);
       present += job.object.size;
       continue;
     }

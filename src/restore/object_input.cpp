@@ -42,6 +42,7 @@ ObjectInput Workshop::open(const source::Object& object, const fs::DirHandle& pr
   if (cache && !skip_cached) {
     if (auto fd = cache->open_final(object.digest, object.size)) {
       input.kind = InputKind::cached;
+      cache->remove_leftovers(object.digest, object.size);
       input.fd = std::move(*fd);
       input.reader =
           fetch::read_file(input.fd.get(), object.path.str(), object, budget, counters, prepared.stop());

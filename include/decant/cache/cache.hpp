@@ -54,6 +54,8 @@ class Cache {
   ObjectFacts look(const hash::Digest& digest, std::uint64_t size) const;
   // A complete final: regular file of that size, opened without following links. nullopt otherwise.
   std::optional<Fd> open_final(const hash::Digest& digest, std::uint64_t size) const;
+  // What killed processes left beside an object that has its final name: empty partials.
+  void remove_leftovers(const hash::Digest& digest, std::uint64_t size);
   // A final of the right name whose bytes proved wrong: removed if it is still the open file (dev, ino).
   void remove_bad_final(const hash::Digest& digest, int fd);
 

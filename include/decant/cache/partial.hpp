@@ -44,6 +44,10 @@ class Partial {
   // Landed bytes of the best leftover that could be claimed now; for plan and status. Writes nothing.
   static std::uint64_t landed_bytes_of_leftovers(const fs::DirHandle& parent, const std::string& prefix,
                                                  std::uint64_t size);
+  // Removes leftovers of dead owners that hold no bytes, such as those of a process that was killed right
+  // after finish() had renamed them. Failing is no matter.
+  static void remove_empty_leftovers(const fs::DirHandle& parent, const std::string& prefix,
+                                     std::uint64_t size, const hash::Digest& digest);
   ~Partial();
   Partial(Partial&&) noexcept;
   Partial& operator=(Partial&&) noexcept;
