@@ -74,6 +74,7 @@ class RestoreRun {
     if (nothing_to_do && p_.lock_on_disk) {
       // verify goes by the last choice; the rest of the disk stays as it is.
       if (p_.bundle->read_selection(p_.lock_digest) != selection_words()) open_bundle_for_writing();
+      clean_up_after_a_kill();
       result_.verdict = unchanged_verdict();
       return;
     }
@@ -240,7 +241,30 @@ class RestoreRun {
       part.state = plan::PartState::published;
       result_.parts[i].outcome = report::PartOutcome::published;
     }
-    for (const auto& [name, root] : roots_) p_.bundle->remove_staging(name, root.dir, p_.lock_digest);
+    remove_staging();
+  }
+
+  // Also of roots whose parts an earlier, killed run published.
+  void remove_staging() {
+    for (const auto& [name, place] : p_.roots)
+      if (const auto dir = fs::DirHandle::open_if_there(place.path))
+        p_.bundle->remove_staging(name, *dir, p_.lock_digest);
+  }
+
+  // A run that was killed after it had published everything left its staging directories and its claim.
+  void clean_up_after_a_kill() {
+    if (!p_.bundle->has_leftovers()) return;
+    for (const auto& part : p_.parts) {
+      if (part.selected) continue;  // what another selection has staged is still of use
+      const auto record = p_.bundle->read_record(part.spec.name, p_.lock_digest);
+      if (record && record->stage == state::Stage::staged) return;
+    }
+    try {
+      if (p_.bundle->claim(nullptr) == state::Ownership::taken) remove_staging();
+    } catch (const Error& error) {
+      p_.reporter().message(progress::Level::warning,
+                            "what a killed run left cannot be removed: " + error.problem().thing);
+    }
   }
 
   std::string unchanged_verdict() const {

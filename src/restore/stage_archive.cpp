@@ -107,17 +107,14 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
       if (input.download) {
         result.bytes_from_network = input.download->fetched_bytes();
         result.source = input.download->source_name();
-        auto partial = input.download->release();
-        if (p.request.cache) {
-          p.cache->finish(std::move(partial), object.digest);
-        } else {
-          partial.discard();
-        }
+        if (p.request.cache) p.cache->finish(input.download->release(), object.digest);
       } else {
         result.bytes_from_local = object.size;
         result.source = input.kind == InputKind::cached ? "cache" : p.repository().objects().name();
       }
       record_staged(shop, bundle, root, part, std::move(unpacked.index), unpacked.states);
+      // Not before: what is not recorded as staged is unpacked again, from these bytes.
+      if (input.download && !p.request.cache) input.download->release().discard();
       counters->phase = progress::PartPhase::staged;
       return;
     }

@@ -37,21 +37,23 @@ class FileStager {
         arriving_{directory_.make_dirs(fs::RelPath::require("arriving", "arriving"), 0700)} {}
 
   Outcome stage(const model::LooseFile& file) {
-    if (auto there = adopt(root_.dir, file))
+    if (auto there = adopt(root_.dir, file.path, file))
       return {.state = {unpack::Landed::adopted, there->first}, .sha256 = there->second};
     // Staged by an earlier run that did not come to its end: read it once and keep it.
-    if (auto kept = adopt(tree_, file))
+    if (auto kept = adopt(tree_, file.path, file))
       return {.state = {unpack::Landed::staged, kept->first}, .sha256 = kept->second};
     tree_.remove_tree(file.path);
+    if (auto kept = adopt(arriving_, arrived_name(file), file)) return stage_arrived(file, kept->second);
+    arriving_.remove_tree(arrived_name(file));
     return bring(file);
   }
 
  private:
   // The stamp and SHA-256 of a file whose bytes are those of the release; nullopt when it is not such a file.
-  std::optional<std::pair<fs::Stamp, hash::Digest>> adopt(const fs::DirHandle& base,
+  std::optional<std::pair<fs::Stamp, hash::Digest>> adopt(const fs::DirHandle& base, const fs::RelPath& name,
                                                           const model::LooseFile& file) {
     fs::EntryFacts facts;
-    const auto fd = base.open_file_if_there(file.path, &facts);
+    const auto fd = base.open_file_if_there(name, &facts);
     if (!fd || facts.size != file.size) return std::nullopt;
     const auto digest = hash::hash_file(fd->get(), file.size, file.digest.algorithm(), file.path.str());
     if (digest != file.digest) return std::nullopt;
@@ -123,17 +125,27 @@ class FileStager {
                                                     escape_for_display(file.path.str()))};
     }
     const auto sha256 = sha256_of(partial.data_fd(), file, file.digest);
-    const auto name = fs::RelPath::require(random_hex(8), "name");
-    partial.finish(arriving_, name, 0644);
-    return {.state = {unpack::Landed::staged, unpack::stage_file(arriving_, name, tree_, file.path)},
+    partial.finish(arriving_, arrived_name(file), 0644);
+    return stage_arrived(file, sha256);
+  }
+
+  // Between the partial and the staged tree: found again by this name when the process was killed there.
+  static fs::RelPath arrived_name(const model::LooseFile& file) {
+    return fs::RelPath::require("arrived-" + hash::sha256(file.path.str()).hex().substr(0, 32), "name");
+  }
+
+  Outcome stage_arrived(const model::LooseFile& file, const hash::Digest& sha256) {
+    return {.state = {unpack::Landed::staged,
+                      unpack::stage_file(arriving_, arrived_name(file), tree_, file.path)},
             .sha256 = sha256};
   }
 
   // Writes what the reader gives into a new file; nullopt when its digest is not the file's.
   std::optional<Outcome> copy(ObjectInput& input, const model::LooseFile& file) {
-    const auto name = fs::RelPath::require(random_hex(8), "name");
+    const auto name = fs::RelPath::require("copy-" + arrived_name(file).str(), "name");
+    arriving_.remove_tree(name);  // of a run that was killed
     auto fd = arriving_.create_file(name, 0600);
-    if (!fd) throw Error{ErrorKind::bug, "a random name was taken"};
+    if (!fd) throw Error{ErrorKind::bug, arriving_.path_of(name) + " is there again"};
     hash::Hasher sha256;
     const bool other = file.digest.algorithm() != hash::Algorithm::sha256;
     while (auto block = input.reader->next()) {

@@ -81,6 +81,9 @@ class Bundle {
   Ownership claim(std::string* holder);
   // True when somebody on another host took our claim over, because this process stood still for ten minutes.
   bool ownership_lost() const;
+  // True when there is something that only a working or a killed process leaves: a claim, staging, temporary
+  // files. Reads names only.
+  bool has_leftovers() const;
 
   // nullopt: none there. Throws Error{state} when it is there but invalid, too new or damaged.
   std::optional<model::RestoreLock> read_lock() const;
