@@ -46,15 +46,15 @@ bool has_drive_letter(std::string_view text) {
 }
 
 void check_text(std::string_view text, std::string_view what, const Rules& rules) {
-  const auto refuse = [&](std::string_view words) {
-    throw Refusal{Rule::s2_text, std::string{what} + " " + std::string{words}};
+  const auto refuse = [&](std::string_view words, Rule rule = Rule::s2_text) {
+    throw Refusal{rule, std::string{what} + " " + std::string{words}};
   };
   if (!rules.allow_non_utf8 && !is_valid_utf8(text)) refuse("is not UTF-8");
   const bool control = std::any_of(text.begin(), text.end(),
                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (control || has_control_characters(text)) refuse("has control characters");
-  if (text.find('\\') != std::string_view::npos) refuse("has a backslash");
-  if (has_drive_letter(text)) refuse("begins with a drive letter");
+  if (text.find('\\') != std::string_view::npos) refuse("has a backslash", Rule::s1_name);
+  if (has_drive_letter(text)) refuse("begins with a drive letter", Rule::s1_name);
 }
 
 // Drops a leading "./" and, of directories, one trailing '/'.
@@ -106,7 +106,7 @@ void judge_symlink(GuardEntry& result, const Rules& rules) {
   const auto link = under.is_root() ? result.entry.path : under / result.entry.path;
   if (!stays_inside(link, target)) {
     if (!rules.allow_external_links) {
-      throw Refusal{Rule::s5_parent,
+      throw Refusal{Rule::s3_type,
                     "the symbolic link to '" + escape_for_display(target) +
                         "' leaves the root, which this part does not allow (links: allow-external)"};
     }

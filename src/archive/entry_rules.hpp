@@ -29,7 +29,7 @@ struct GuardEntry {
   std::uint64_t attributes = 0;
 };
 
-// Applies rules S1, S2, S3, S5 (link targets), S6 and S7 to one entry. Throws Refusal. `entry.number` and
+// Applies rules S1, S2, S3, S6 and S7 to one entry. Throws Refusal. `entry.number` and
 // `tar_offset` are left to the caller.
 GuardEntry judge(const TarHeader& header, const Prelude& prelude, const Rules& rules);
 
