@@ -14,7 +14,7 @@
 //        0      8  magic "DCNTRNGS"
 //        8      4  version, 1
 //       12      4  bytes of this header, 96
-//       16      8  bytes of a chunk, 4,194,304
+//       16      8  bytes of a chunk, 1,048,576
 //       24      8  bytes of the object
 //       32      1  algorithm of its digest: 1 sha256, 2 git-sha1
 //       33      7  zero

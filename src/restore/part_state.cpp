@@ -58,10 +58,23 @@ bool is_same_content(const fs::DirHandle& root, const PartWork& part, std::size_
   return true;
 }
 
+// All files and links are gone; directories that other parts share may be left.
+bool is_wiped(const PartWork& part, const state::Marks& marks, const publish::PresenceReport& presence) {
+  if (presence.missing.empty()) return false;
+  std::size_t content = 0;
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (marks[i].place != state::Place::none && part.index->entries[i].type != model::EntryType::dir)
+      ++content;
+  const auto gone = std::ranges::count_if(
+      presence.missing, [&](std::size_t i) { return part.index->entries[i].type != model::EntryType::dir; });
+  return content > 0 ? static_cast<std::size_t>(gone) == content
+                     : presence.presence == publish::Presence::none;
+}
+
 void look_at_published(Prepared& p, PartWork& part, const fs::DirHandle& root) {
   const auto marks = wanted_marks(p, part);
   const auto presence = publish::look(root, prefix_of(part), *part.index, marks);
-  if (presence.presence == publish::Presence::none && presence.expected > 0) {
+  if (is_wiped(part, marks, presence)) {
     part.stage_all = true;  // a wiped root: the part is restored
     part.record.reset();
     return;
