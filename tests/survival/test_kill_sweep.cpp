@@ -66,9 +66,9 @@ struct Sweep {
 
   std::vector<std::string> line(const World& world) const {
     if (what == What::loose) return world.restore_loose(hub.endpoint());
-    return world.restore(hub.endpoint(), what == What::release_without_cache
-                                             ? std::vector<std::string>{"--download-cache", "none"}
-                                             : std::vector<std::string>{});
+    return world.restore_small(hub.endpoint(), what == What::release_without_cache
+                                                   ? std::vector<std::string>{"--download-cache", "none"}
+                                                   : std::vector<std::string>{});
   }
   Wanted wanted(const World& world) const {
     return what == What::loose ? world.wanted(loose.bundle, {}) : world.wanted(small.bundle, small.runtime);
@@ -214,6 +214,25 @@ TEST_CASE("a restore in which any call failed says so and finishes when it is ru
 
 TEST_CASE("a restore of loose files in which any call failed says so and finishes when it is run again") {
   fail_everywhere(What::loose, k_step);
+}
+
+TEST_CASE("a part without cache is not fetched again when the restore is stopped while it is recorded") {
+  const Sweep sweep{What::release_without_cache};
+  for (int nth = 1; nth <= 3; ++nth) {
+    CAPTURE(nth);
+    const World world{true};
+    auto line = sweep.line(world);
+    line.insert(line.end(), {"--jobs", "1", "--connections", "1"});
+    const auto before = sweep.hub.bytes_served();
+    int syncs = 0;  // one for each part, before its record
+    const auto stopped = run_forked(line, [&](std::string_view call, unsigned long /*number*/) {
+      if (call == "syncfs" && ++syncs == nth) ::_exit(k_stopped_here);
+      return 0;
+    });
+    REQUIRE(stopped.code == k_stopped_here);
+    sweep.check_finishes(world);
+    CHECK(sweep.hub.bytes_served() - before <= sweep.bytes_of_one + 16);  // the probe of the second run
+  }
 }
 
 TEST_CASE("a restore that is stopped again and again finishes") {

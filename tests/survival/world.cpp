@@ -76,10 +76,16 @@ World::World(bool with_user_files) {
 
 std::vector<std::string> World::restore(const std::string& endpoint,
                                         const std::vector<std::string>& more) const {
-  std::vector<std::string> line{"restore",        "org/small", "--release",  "releases/r1",
-                                "--endpoint",     endpoint,    "--bundle",   bundle(),
-                                "--runtime-root", runtime(),   "--progress", "none"};
+  std::vector<std::string> line{"restore", "org/small", "--release", "releases/r1", "--endpoint",
+                                endpoint,  "--bundle",  bundle(),    "--progress",  "none"};
   line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+std::vector<std::string> World::restore_small(const std::string& endpoint,
+                                              const std::vector<std::string>& more) const {
+  auto line = restore(endpoint, more);
+  line.insert(line.end(), {"--runtime-root", runtime()});
   return line;
 }
 

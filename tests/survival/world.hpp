@@ -28,9 +28,11 @@ class World {
   std::string path(std::string_view below) const { return dir_ / below; }
   const std::string& root() const { return dir_.path(); }
 
-  // restore ORG/NAME …, for this world; "org/small" with a release, "org/loose" without.
+  // restore ORG/NAME … for this world: "org/small" with a release, "org/loose" without.
   std::vector<std::string> restore(const std::string& endpoint,
                                    const std::vector<std::string>& more = {}) const;
+  std::vector<std::string> restore_small(
+      const std::string& endpoint, const std::vector<std::string>& more = {}) const;  // with --runtime-root
   std::vector<std::string> restore_loose(const std::string& endpoint) const;
   std::vector<std::string> verify(bool with_runtime = true) const;
 
