@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "decant/base/text.hpp"
 #include "decant/verify/release_trees.hpp"
 #include "release_options.hpp"
@@ -45,19 +47,19 @@ int run(const VerifyArgs& args, Session& session) {
   result.subset = !selection.is_everything();
 
   // Is the restore itself finished? Its records say so.
-  bool finished = true;
   verify::ReleaseView view;
   view.manifest = &opened.manifest;
   view.selection = &selection;
   view.index_of = [&](const model::PartSpec& part) -> std::optional<verify::KnownIndex> {
     const auto record = opened.bundle.read_record(part.name, lock);
-    if (!record || record->stage != state::Stage::published) {
-      finished = false;
-      return std::nullopt;
-    }
+    if (!record || record->stage != state::Stage::published) return std::nullopt;
     auto index = opened.bundle.read_index(part.name, record->index_sha256);
     if (!index) return std::nullopt;
     return verify::KnownIndex{.index = std::move(*index), .origin = verify::Origin::learned_index};
+  };
+  view.is_published = [&](const model::PartSpec& part) {
+    const auto record = opened.bundle.read_record(part.name, lock);
+    return record && record->stage == state::Stage::published;
   };
   view.root_paths = opened.root_paths;
   for (const auto& [name, place] : parse_places(args.roots, "--root")) view.root_paths[name] = place;
@@ -68,6 +70,9 @@ int run(const VerifyArgs& args, Session& session) {
     if (!place.empty()) view.tree_paths[name] = place;
 
   auto trees = verify::trees_of(view);
+  const bool finished = std::ranges::none_of(opened.manifest.parts, [&](const model::PartSpec& part) {
+    return selection.wants_part(part) && !view.is_published(part);
+  });
   if (!finished) {
     // Parts that were never published are not a difference: the restore has not come to its end.
     std::erase_if(trees.findings, [](const report::Finding& finding) {

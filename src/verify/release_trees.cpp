@@ -51,6 +51,10 @@ class Builder {
       return;
     }
     if (part.kind != model::PartKind::unpack) {
+      if (view_.is_published && !view_.is_published(part)) {
+        out_.parts_without_index.push_back(part.name);
+        return;
+      }
       add_files(tree, part, number);
       return;
     }
@@ -193,6 +197,9 @@ class Builder {
         for (std::size_t i = 0; i < spec.under.depth(); ++i) inner.path = inner.path.rest();
         tree.entries.push_back(std::move(inner));
       }
+      // The selection wants nothing of it, or it is not restored yet.
+      const bool is_partial = !view_.selection->is_everything() || !out_.parts_without_index.empty();
+      if (tree.entries.empty() && is_partial) return;
       tree.path = given != view_.tree_paths.end() ? given->second
                   : spec.under.is_root()          ? root->path
                                                   : root->path + "/" + spec.under.str();
