@@ -73,7 +73,9 @@ class RestoreRun {
         p_.parts, [](const PartWork& part) { return !part.selected || part.problem || is_done(part); });
     if (nothing_to_do && p_.lock_on_disk) {
       // verify goes by the last choice; the rest of the disk stays as it is.
-      if (p_.bundle->read_selection(p_.lock_digest) != selection_words()) open_bundle_for_writing();
+      if (p_.bundle->read_selection(p_.lock_digest) != selection_words() ||
+          p_.bundle->read_roots() != recorded_roots())
+        open_bundle_for_writing();
       clean_up_after_a_kill();
       result_.verdict = unchanged_verdict();
       return;
@@ -89,6 +91,10 @@ class RestoreRun {
     take_conflicts(known_conflicts(p_));
     if (!result_.problems.empty() || !result_.conflicts.empty()) return;
 
+    if (const auto& source = p_.lock.source; !p_.lock_on_disk && source.requested_revision != source.commit)
+      p_.reporter().message(progress::Level::info,
+                            fmt::format("{} is commit {}; it is pinned in restore_lock.json",
+                                        escape_for_display(source.requested_revision), source.commit));
     open_bundle_for_writing();
     p_.reporter().totals(plan.fetch_total + plan.present_total, plan.present_total);
     p_.reporter().phase("fetch");
@@ -109,6 +115,12 @@ class RestoreRun {
   void fail(std::size_t i, const Problem& problem) {
     result_.parts[i].outcome = outcome_of(problem.kind);
     result_.parts[i].problem = problem;
+  }
+
+  state::RootMap recorded_roots() const {
+    state::RootMap roots;
+    for (const auto& [name, place] : p_.roots) roots.emplace(name, place.recorded);
+    return roots;
   }
 
   state::SelectionWords selection_words() const { return {.only = p_.request.only, .skip = p_.request.skip}; }
@@ -142,9 +154,7 @@ class RestoreRun {
     p_.lock_on_disk = true;
     if (!p_.manifest_bytes.empty() && !p_.bundle->read_manifest(p_.lock.manifest_sha256))
       p_.bundle->write_manifest(p_.manifest_bytes);
-    state::RootMap roots;
-    for (const auto& [name, place] : p_.roots) roots.emplace(name, place.recorded);
-    if (p_.bundle->read_roots() != roots) p_.bundle->write_roots(roots);
+    if (p_.bundle->read_roots() != recorded_roots()) p_.bundle->write_roots(recorded_roots());
     if (p_.bundle->read_selection(p_.lock_digest) != selection_words())
       p_.bundle->write_selection(selection_words(), p_.lock_digest);
   }
@@ -240,6 +250,8 @@ class RestoreRun {
       p_.bundle->write_record(*part.record, p_.lock_digest);
       part.state = plan::PartState::published;
       result_.parts[i].outcome = report::PartOutcome::published;
+      result_.parts[i].entries = static_cast<std::uint64_t>(std::ranges::count_if(
+          part.record->marks, [](const state::EntryMark& mark) { return mark.place != state::Place::none; }));
     }
     remove_staging();
   }

@@ -18,7 +18,18 @@ std::function<bool(const fs::RelPath&)> wanted(const Prepared& p, const PartWork
         [&p, &part](const fs::RelPath& installed) { return p.selection.wants_entry(part.spec, installed); };
   }
   auto paths = std::make_shared<std::unordered_set<std::string>>();
-  for (const auto i : part.needed) paths->insert(installed_path(part, part.index->entries[i].path).str());
+  std::unordered_set<std::string> link_targets;
+  for (const auto i : part.needed) {
+    const auto& entry = part.index->entries[i];
+    paths->insert(installed_path(part, entry.path).str());
+    if (!entry.same_as.is_root()) link_targets.insert(entry.same_as.str());
+  }
+  // A hard link to a file that is there already needs that file: it is compared, and adopted as it is.
+  for (std::size_t i = 0; !link_targets.empty() && i < part.index->entries.size(); ++i) {
+    const auto& path = part.index->entries[i].path;
+    if (part.record->marks[i].place != state::Place::none && link_targets.contains(path.str()))
+      paths->insert(installed_path(part, path).str());
+  }
   return [paths](const fs::RelPath& installed) { return paths->contains(installed.str()); };
 }
 
