@@ -245,6 +245,13 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   const auto in_source = source ? *source : SourceArgument{};
   request.revision = agreed(o.revision, in_source.revision, "--revision");
   request.release = agreed(without_slashes(o.release), in_source.path, "--release");
+  if (request.release && !fs::RelPath::parse(*request.release))
+    throw Error{Problem{
+        .kind = ErrorKind::usage,
+        .thing = fmt::format("--release {}: not a folder of a repo", escape_for_display(*request.release)),
+        .expected = "a path from the repo's root, without '.' and '..'",
+        .found = escape_for_display(*request.release),
+        .hint = "for instance --release releases/r1"}};
   if (source && source->kind == model::SourceKind::directory && request.revision)
     throw Error{ErrorKind::usage, "a directory has no revisions", "leave --revision out"};
   request.loose = o.loose;
@@ -254,7 +261,8 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   request.only = o.only;
   request.skip = o.skip;
   request.reextract = o.reextract;
-  request.offline = o.offline;
+  // A directory is read without any connection.
+  request.offline = o.offline && !(source && source->kind == model::SourceKind::directory);
   request.jobs = o.jobs;
   request.connections = o.connections;
   const auto memory = parse_size(o.memory);

@@ -16,17 +16,14 @@ namespace decant::cli {
 
 ReportFile::ReportFile(const std::string& path) : path_{path} {
   struct stat facts = {};
-  const bool special =
-      ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+  const bool is_there = ::stat(path.c_str(), &facts) == 0;
+  if (is_there && S_ISDIR(facts.st_mode)) throw_errno(EISDIR, "open the report", path);
+  const bool special = is_there && !S_ISREG(facts.st_mode);
   if (!special) temporary_ = path + ".tmp-" + random_hex(6);
   const auto& opened = special ? path_ : temporary_;
   fd_ = Fd{special ? ::open(opened.c_str(), O_WRONLY | O_CLOEXEC)
                    : fs::sys::open_create(AT_FDCWD, opened.c_str(), O_WRONLY | O_EXCL, 0644)};
   if (!fd_) throw_errno(errno, "open the report", path);
-  if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
-    fs::sys::unlinkat(AT_FDCWD, temporary_.c_str(), 0);
-    throw_errno(EISDIR, "open the report", path);
-  }
 }
 
 ReportFile::ReportFile(ReportFile&& other) noexcept

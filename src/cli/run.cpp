@@ -20,6 +20,14 @@ std::string chosen_command(const CLI::App& app) {
   return {};
 }
 
+// CLI11 would only say that a command is required.
+bool is_unknown_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().starts_with('-')) return false;
+  return app
+      .get_subcommands([&](const CLI::App* command) { return command->get_name() == arguments.front(); })
+      .empty();
+}
+
 }  // namespace
 
 int run(std::vector<std::string> arguments, Io io) {
@@ -36,6 +44,9 @@ int run(std::vector<std::string> arguments, Io io) {
   add_verify_command(app, session);
   add_status_command(app, session);
   try {
+    if (is_unknown_command(app, arguments))
+      throw CLI::ExtrasError{fmt::format("there is no command '{}'", arguments.front()),
+                             CLI::ExitCodes::ExtrasError};
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
