@@ -8,6 +8,8 @@
 
 #include <stdexcept>
 
+#include "decant/base/fd.hpp"
+
 namespace decant::test {
 namespace {
 
@@ -20,15 +22,14 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-[[noreturn]] void become(const char* program, char** args, char** environment, const char* out,
-                         const char* err) {
+[[noreturn]] void become(int program, char** args, char** environment, const char* out, const char* err) {
   constexpr int k_flags = O_WRONLY | O_CREAT | O_TRUNC;
   ::dup2(::open(out, k_flags, 0644), STDOUT_FILENO);
   ::dup2(::open(err, k_flags, 0644), STDERR_FILENO);
   if (::geteuid() == 0) {
     if (::setgroups(0, nullptr) != 0 || ::setgid(k_nobody) != 0 || ::setuid(k_nobody) != 0) ::_exit(126);
   }
-  ::execve(program, args, environment);
+  ::fexecve(program, args, environment);
   ::_exit(127);
 }
 
@@ -44,9 +45,11 @@ Ran run_as_ordinary_user(World& world, const Args& args) {
   const TempDir logs;
   const auto out = logs / "out";
   const auto err = logs / "err";
+  // By descriptor: the ordinary user may not reach the directory that the program was built in.
+  const Fd program{::open(DECANT_PROGRAM, O_RDONLY)};
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error{"cannot fork"};
-  if (child == 0) become(DECANT_PROGRAM, argv.data(), envp.data(), out.c_str(), err.c_str());
+  if (child == 0) become(program.get(), argv.data(), envp.data(), out.c_str(), err.c_str());
   int status = 0;
   if (::waitpid(child, &status, 0) != child || !WIFEXITED(status))
     throw std::runtime_error{"the program crashed"};
