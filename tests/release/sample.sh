@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The sample release: made once by make_release.py, and again only when that script or its libraries changed.
+# Exits with 77, and says why, where it cannot be made.
+#   sh tests/release/sample.sh [OUT [VENV]]      (default: build/sample-release and build/sample-venv)
+# OUT then holds dataset/ and model/, the trees of two repos.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-$here/../../build/sample-release}
+venv=${2:-$here/../../build/sample-venv}
+for program in tar zstd sha256sum flock; do
+  command -v "$program" >/dev/null || { echo "skipped: no $program"; exit 77; }
+done
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+exec 9>"$out.lock" # several tests want it at one time
+flock 9
+stamp=$(cat "$here/make_release.py" "$here/requirements.txt" | sha256sum | cut -d' ' -f1)
+[ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
+sh "$here/venv.sh" "$venv" 9>&-
+rm -rf "$out"
+"$venv/bin/python" -I "$here/make_release.py" "$out.making" 9>&-
+echo "$stamp" >"$out.making/stamp"
+mv "$out.making" "$out"
