@@ -183,7 +183,7 @@ TEST_CASE("a part that is gone as a whole is restored without being asked twice"
   CHECK(world.is_restored());
 }
 
-TEST_CASE("a changed file is exit 7 and stays as it is; a touched one is still the same") {
+TEST_CASE("a changed file is exit 7 and stays as it is, a touched one is still the same") {
   World world;
   REQUIRE(world.restore().code == 0);
   const auto path = world.bundle() + "/swift_src/swift/sft.py";

@@ -30,7 +30,7 @@ Tree before_of(const World& world) {
 
 }  // namespace
 
-TEST_CASE("something else in the way stops the publish of all parts; fixed, nothing is fetched again") {
+TEST_CASE("something else in the way stops the publish of all parts, fixed, nothing is fetched again") {
   const auto remove = [](std::string path) {
     return [path](World& world) { stdfs::remove_all(world.dir / path); };
   };

@@ -92,7 +92,7 @@ TEST_CASE("every exit code of the help is in the table of exit codes") {
     CHECK(has(page, {"| " + number + " |"}));
 }
 
-TEST_CASE("--version and --help answer on stdout and are exit 0") {
+TEST_CASE("with --version and --help answer on stdout and are exit 0") {
   World world;
   const auto version = world.run({"--version"});
   CHECK(version.code == 0);

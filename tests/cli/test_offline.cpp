@@ -86,7 +86,7 @@ TEST_CASE("a part that fetch left out is missing offline, and named") {
   CHECK(subset.code == 0);
 }
 
-TEST_CASE("several commits in the cache have to be told apart; none is not complete") {
+TEST_CASE("several commits in the cache have to be told apart, none is not complete") {
   World world;
   const auto none = world.run(offline(world));
   INFO(none);
@@ -130,7 +130,7 @@ TEST_CASE("a lock that was copied to another node is a full starting point") {
     if (request.path.find("/revision/main") != std::string::npos) FAIL_CHECK(request.path);
 }
 
-TEST_CASE("--offline without a cache that was filled") {
+TEST_CASE("with --offline without a cache that was filled") {
   World world;
   auto args = offline(world);
   SECTION("none") {
@@ -153,7 +153,7 @@ TEST_CASE("--offline without a cache that was filled") {
   }
 }
 
-TEST_CASE("--download-cache none keeps no download") {
+TEST_CASE("with --download-cache none keeps no download") {
   World world;
   const auto ran = world.restore({"--download-cache", "none"});
   INFO(ran);

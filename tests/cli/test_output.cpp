@@ -33,7 +33,7 @@ nlohmann::json check_json(const Ran& ran, const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("--json: every line parses, and the last is the summary, of each command") {
+TEST_CASE("with --json: every line parses, and the last is the summary, of each command") {
   World world;
   check_json(world.plan({"--json"}), "plan");
   check_json(world.restore({"--plan-only", "--json"}), "plan");
@@ -54,7 +54,7 @@ TEST_CASE("--json: every line parses, and the last is the summary, of each comma
   CHECK(found["retryable"] == false);
 }
 
-TEST_CASE("--json of a failure is a problem line and a summary, for usage too") {
+TEST_CASE("with --json of a failure is a problem line and a summary, for usage too") {
   World world;
   const auto usage = world.restore({"--json", "--memory", "lots"});
   CHECK(check_json(usage, "restore")["exit_code"] == 2);
@@ -74,7 +74,7 @@ TEST_CASE("--json of a failure is a problem line and a summary, for usage too") 
   CHECK(check_json(network, "restore")["retryable"] == true);
 }
 
-TEST_CASE("--progress json: every line on stdout and stderr parses") {
+TEST_CASE("with --progress json: every line on stdout and stderr parses") {
   World world;
   const auto ran = world.restore({"--json", "--progress", "json"});
   INFO(ran);
@@ -83,7 +83,7 @@ TEST_CASE("--progress json: every line on stdout and stderr parses") {
   json_lines(ran.err);
 }
 
-TEST_CASE("--report is written on success, on failure, and never half") {
+TEST_CASE("with --report is written on success, on failure, and never half") {
   World world;
   const auto path = world.dir / "reports/node.json";
   stdfs::create_directories(world.dir / "reports");

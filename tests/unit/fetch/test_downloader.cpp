@@ -146,7 +146,7 @@ TEST_CASE("a full disk ends the download with an error of kind disk, and what la
   CHECK(bench.hub.served() - before == 2 * k_chunk_bytes);
 }
 
-TEST_CASE("a stop reaches connections and those who wait within 200 ms; the partial stays") {
+TEST_CASE("a stop reaches connections and those who wait within 200 ms, the partial stays") {
   Bench bench;
   const std::string content = random_bytes(9, 3 * k_chunk_bytes);
   const auto object = bench.hub.add("part", content);

@@ -90,6 +90,15 @@ TEST_CASE("directories that two parts share keep the time of the one that made t
   CHECK(mtime_of(to.at("top/own")) == k_mtime + 2);
 }
 
+TEST_CASE("a directory above a part keeps the time that another part gives it") {
+  Places to;
+  TestPart deeper{"q", to.dir / "stage2", to.root, "media"};
+  deeper.file("1", "1").finish();
+  to.part.dir("media").file("media/2", "2").finish();
+  publish_all({&deeper, &to.part});
+  CHECK(mtime_of(to.at("media")) == k_mtime);
+}
+
 TEST_CASE("a name that was taken meanwhile by other content is left alone") {
   Places to;
   to.part.dir("top").file("top/f", "hello").link("top/l", "f").finish();
