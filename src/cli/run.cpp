@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <sstream>
+#include <algorithm>
 
 #include "decant/base/text.hpp"
 #include "session.hpp"
@@ -43,6 +43,7 @@ int run(std::vector<std::string> arguments, Io io) {
   add_fetch_command(app, session);
   add_verify_command(app, session);
   add_status_command(app, session);
+  const bool wants_json = std::ranges::find(arguments, "--json") != arguments.end();
   try {
     if (is_unknown_command(app, arguments))
       throw CLI::ExtrasError{fmt::format("there is no command '{}'", arguments.front()),
@@ -50,7 +51,7 @@ int run(std::vector<std::string> arguments, Io io) {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
-    return session.parse_ended(app, error);
+    return session.parse_ended(app, error, wants_json);
   }
   return session.run_job(chosen_command(app));
 }

@@ -108,16 +108,29 @@ report::ReportMeta Session::meta() const {
           .finished_utc = format_utc(io_.clock->wall_seconds())};
 }
 
-int Session::parse_ended(const CLI::App& app, const CLI::ParseError& error) {
+int Session::parse_ended(const CLI::App& app, const CLI::ParseError& error, bool wants_json) {
   std::ostringstream out;
   std::ostringstream err;
   const bool is_answer = app.exit(error, out, err) == 0;
   io_.out->write(out.str());
   if (is_answer) return 0;
-  io_.err->write(
-      fmt::format("decant: {}\n  next:     see decant {}--help\n", escape_for_display(error.what()),
-                  app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name() + " "));
-  return exit_code(ErrorKind::usage);
+  const std::string command = app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name();
+  const Problem problem{.kind = ErrorKind::usage,
+                        .thing = escape_for_display(error.what()),
+                        .expected = {},
+                        .found = {},
+                        .hint = fmt::format("see decant {}--help", command.empty() ? "" : command + " ")};
+  io_.err->write(fmt::format("decant: {}\n", to_text(problem)));
+  const int code = exit_code(ErrorKind::usage);
+  if (wants_json) {
+    report::Result result;
+    result.command = command;
+    result.verdict = problem.thing;
+    result.problems.push_back(problem);
+    started_utc_ = format_utc(io_.clock->wall_seconds());
+    io_.out->write(report::problem_line(problem) + "\n" + report::summary_line(result, meta(), code) + "\n");
+  }
+  return code;
 }
 
 int Session::run_job(const std::string& command) {

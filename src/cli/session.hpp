@@ -28,7 +28,7 @@ class Session {
   void set_job(std::function<int(Session&)> job) { job_ = std::move(job); }
 
   // Help and version go to stdout (0); anything else is a usage error on stderr (2).
-  int parse_ended(const CLI::App& app, const CLI::ParseError& error);
+  int parse_ended(const CLI::App& app, const CLI::ParseError& error, bool wants_json);
 
   // Reads the environment into options not given, opens console and report, runs the job.
   int run_job(const std::string& command);

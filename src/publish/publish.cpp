@@ -278,6 +278,18 @@ void require_complete(const StagedPart& part) {
   require_parallel(*part.index, *part.marks);
 }
 
+// What unpacks deeper makes the directories above it with no time of their own, so a part that may list them
+// goes first.
+std::vector<StagedPart*> shallow_first(std::vector<StagedPart>& parts) {
+  std::vector<StagedPart*> order;
+  order.reserve(parts.size());
+  for (StagedPart& part : parts) order.push_back(&part);
+  std::stable_sort(order.begin(), order.end(), [](const StagedPart* a, const StagedPart* b) {
+    return a->under.depth() < b->under.depth();
+  });
+  return order;
+}
+
 void sync_roots(const std::vector<StagedPart>& parts) {
   std::set<std::uint64_t> synced;
   for (const StagedPart& part : parts) {
@@ -291,9 +303,9 @@ PublishCounts publish(std::vector<StagedPart>& parts, progress::Reporter& report
   PublishCounts counts;
   std::vector<Publication> publications;
   publications.reserve(parts.size());
-  for (StagedPart& part : parts) {
-    require_complete(part);
-    publications.emplace_back(part, counts, stop);
+  for (StagedPart* part : shallow_first(parts)) {
+    require_complete(*part);
+    publications.emplace_back(*part, counts, stop);
   }
   for (Publication& each : publications) each.move_files_and_directories();
   for (Publication& each : publications) each.move_links();

@@ -82,7 +82,10 @@ void look_at_published(Prepared& p, PartWork& part, const fs::DirHandle& root) {
   part.state = plan::PartState::published;
   part.needed = never_restored(p, part);
   for (const auto i : presence.changed) {
-    if (is_same_content(root, part, i, part.record->marks[i])) continue;
+    if (is_same_content(root, part, i, part.record->marks[i])) {
+      part.marks_renewed = true;
+      continue;
+    }
     const auto path = installed_path(part, part.index->entries[i].path);
     part.problem = Problem{.kind = ErrorKind::conflict,
                            .thing = fmt::format("part {}: {} is no longer what was restored", part.spec.name,
@@ -239,7 +242,7 @@ void look_at_parts(Prepared& p) {
     } else {
       part.present_bytes = present_bytes_of_files(p, part);
       if (part.state == plan::PartState::missing && part.present_bytes > 0)
-        part.state = plan::PartState::partial;
+        part.state = part.present_bytes == part.size() ? plan::PartState::cached : plan::PartState::partial;
     }
   }
 }

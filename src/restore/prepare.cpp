@@ -68,7 +68,10 @@ void place_roots(Prepared& p) {
   const auto known = p.manifest.root_names();
   for (const auto& [name, directory] : p.request.roots) {
     if (name == "bundle") continue;
-    if (std::ranges::find(known, name) == known.end())
+    const bool is_known = std::ranges::find(known, name) != known.end();
+    // A profile may set the runtime's place for every release.
+    if (!is_known && name == "runtime") continue;
+    if (!is_known)
       throw Error{ErrorKind::usage,
                   fmt::format("the release has no root named '{}'", escape_for_display(name)),
                   fmt::format("its roots are: {}", fmt::join(known, ", "))};

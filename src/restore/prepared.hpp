@@ -33,6 +33,7 @@ struct PartWork {
   bool stage_all = false;
   // Files and placed files that the index of an earlier, narrower run does not hold; staged as well.
   std::vector<std::size_t> new_files;  // positions in `files`
+  bool marks_renewed = false;          // entries with another stamp proved to be the same content
   std::uint64_t entries_deleted = 0;
   std::optional<Problem> problem;  // stands in the way of this part alone
 

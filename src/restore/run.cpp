@@ -77,6 +77,7 @@ class RestoreRun {
           p_.bundle->read_roots() != recorded_roots())
         open_bundle_for_writing();
       clean_up_after_a_kill();
+      keep_renewed_marks();
       result_.verdict = unchanged_verdict();
       return;
     }
@@ -124,6 +125,20 @@ class RestoreRun {
   }
 
   state::SelectionWords selection_words() const { return {.only = p_.request.only, .skip = p_.request.skip}; }
+
+  // A copied bundle has other inode numbers: written down once, so that the next run need not hash it all
+  // again. Only a saving: where it cannot be written (a read-only copy, another process at work) nothing is
+  // wrong.
+  void keep_renewed_marks() {
+    if (std::ranges::none_of(p_.parts, &PartWork::marks_renewed)) return;
+    try {
+      open_bundle_for_writing();
+      for (const auto& part : p_.parts)
+        if (part.marks_renewed && !part.problem) p_.bundle->write_record(*part.record, p_.lock_digest);
+    } catch (const Error& error) {
+      p_.reporter().message(progress::Level::detail, error.what());
+    }
+  }
 
   void take_conflicts(std::vector<report::Conflict> conflicts) {
     for (auto& part : result_.parts)

@@ -104,7 +104,11 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
     if (attempt.digest == object.digest) {
       if (attempt.refused) {
         directory.remove_tree(tree_name);
-        throw *attempt.refused;
+        auto problem = attempt.refused->problem();
+        if (problem.hint.empty())
+          problem.hint =
+              "the part's digest is right, so it was published like this: tell the release's authors";
+        throw Error{problem};
       }
       auto& unpacked = *attempt.unpacked;
       unpacked.index.part_digest = object.digest;

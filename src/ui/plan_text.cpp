@@ -46,17 +46,17 @@ std::string state_words(const plan::PartFacts& part) {
     case plan::PartState::skipped:
       return "not selected";
     case plan::PartState::missing:
-      return "to fetch";
+      return "missing";
     case plan::PartState::partial:
-      return fmt::format("{} of {} here", format_size(part.present_bytes), format_size(part.size));
+      return fmt::format("partial, {} of {}", format_size(part.present_bytes), format_size(part.size));
     case plan::PartState::cached:
-      return part.keeps_download ? "in the cache" : "here, read in place";
+      return part.keeps_download ? "cached" : "read in place";
     case plan::PartState::staged:
-      return "staged, to publish";
+      return "staged";
     case plan::PartState::published:
       break;
   }
-  return "done";
+  return "published";
 }
 
 std::string part_table(const plan::PlanInput& input) {

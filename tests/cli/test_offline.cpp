@@ -44,7 +44,7 @@ TEST_CASE("a cache that fetch filled is all that restore --offline needs") {
   }();
   INFO(plan);
   CHECK(plan.code == 0);
-  CHECK(has(plan.out, {"in the cache"}));
+  CHECK(has(plan.out, {"cached"}));
   const auto ran = world.run(offline(world));
   INFO(ran);
   REQUIRE(ran.code == 0);

@@ -139,7 +139,7 @@ TEST_CASE("plan tells everything, writes nothing, and its last line restores jus
   const auto plan = world.plan({"--only", "media"});
   INFO(plan);
   REQUIRE(plan.code == 0);
-  CHECK(has(plan.out, {"releases/r1/media/images_000.tar.zst", "to fetch", "granted", world.first_commit}));
+  CHECK(has(plan.out, {"releases/r1/media/images_000.tar.zst", "missing", "granted", world.first_commit}));
   // One request per 500 parts, never one per file: manifest, repo, paths, probe.
   CHECK(world.hub.counters().requests_hub <= 6);
   CHECK(world.bytes_from_cdn() <= 1);
@@ -174,7 +174,7 @@ TEST_CASE("plan and restore --plan-only are the same, in every state") {
     CHECK(plan.code == plan_only.code);
     return plan;
   };
-  CHECK(has(both().out, {"to fetch"}));
+  CHECK(has(both().out, {"missing"}));
   world.hub.add_fault({.where = Where::cdn, .path = "runtime.tar.zst", .times = 0, .status = 500});
   CHECK(world.restore().code == 4);
   world.hub.clear_faults();
@@ -183,7 +183,7 @@ TEST_CASE("plan and restore --plan-only are the same, in every state") {
   CHECK(part_way.code == 0);
   CHECK(has(part_way.out, {"staged"}));
   CHECK(world.restore().code == 0);
-  CHECK(has(both().out, {"done"}));
+  CHECK(has(both().out, {"published"}));
 }
 
 TEST_CASE("status tells what is there, offline") {

@@ -28,7 +28,7 @@ namespace decant::restore {
 // What the user asked for, after the command line and the environment were read.
 struct Request {
   std::string bundle;                        // empty: fetch
-  std::map<std::string, std::string> roots;  // NAME -> directory, beside "bundle"
+  std::map<std::string, std::string> roots;  // NAME -> directory, beside "bundle"; "runtime" may be unused
   std::optional<std::string> cache;          // nullopt: none
   bool cache_given = false;                  // the user named the cache: loose files fill it too
   std::optional<std::string> release;        // --release, or the path in SOURCE
