@@ -11,5 +11,5 @@ if(CLANG_FORMAT)
 endif()
 if(RUN_CLANG_TIDY)
   add_custom_target(tidy
-    COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR} "^${PROJECT_SOURCE_DIR}/(src|tests)/.*\\.cpp$" VERBATIM)
+    COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR} "^${PROJECT_SOURCE_DIR}/src/.*\\.cpp$" VERBATIM)
 endif()

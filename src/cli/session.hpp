@@ -36,7 +36,7 @@ class Session {
   ui::Console& console() { return *console_; }
   progress::Reporter& reporter() { return console_->reporter(); }
   const Stop& stop() const { return *io_.stop; }
-  Clock& clock() { return *io_.clock; }
+  Clock& clock() const { return *io_.clock; }
   std::optional<std::string> env(const std::string& name) const;
 
   // Ends progress, prints text or JSON, writes the report; returns `code`.

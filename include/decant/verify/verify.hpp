@@ -35,7 +35,7 @@ struct Expected {
   bool media = false;      // standard level: by size only
   bool optional = false;   // external trees: may be absent
   Origin origin = Origin::manifest;
-  std::uint32_t part = 0;  // index into Tree::parts
+  std::uint32_t part = 0;   // index into Tree::parts
   bool states_size = true;  // false: only the digest is known, as for a base model's files
   std::uint64_t size = 0;
   hash::Digest digest;  // sha256 or git_sha1; invalid: unverifiable
