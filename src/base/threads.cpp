@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decant/base/threads.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace decant {
@@ -23,6 +24,15 @@ void ThreadGroup::start(std::function<void()> work, std::function<void()> on_fai
       if (on_failure) on_failure();
     }
   });
+}
+
+bool ThreadGroup::try_start(std::function<void()> work, std::function<void()> on_failure) {
+  try {
+    start(std::move(work), std::move(on_failure));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 bool ThreadGroup::failed() const {

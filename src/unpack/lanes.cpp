@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "decant/base/error.hpp"
+
 namespace decant::unpack {
 namespace {
 
@@ -23,9 +25,19 @@ Lanes::Lanes(std::size_t count, const Target& target, Ledger& ledger, progress::
   for (std::size_t i = 0; i < count; ++i) {
     lanes_.push_back(std::make_unique<Lane>(target, ledger, counters));
   }
+  // As many as the system grants: each lane waits for a piece first, so the others may still go away.
+  std::size_t started = 0;
   for (const auto& lane : lanes_) {
-    threads_.start([this, &lane = *lane] { work(lane); }, [this, &lane = *lane] { abandon(lane); });
+    if (!threads_.try_start([this, &lane = *lane] { work(lane); }, [this, &lane = *lane] { abandon(lane); }))
+      break;
+    ++started;
   }
+  if (started == 0) {
+    throw Error{ErrorKind::disk,
+                "cannot start a thread: the limit of threads, processes or memory is reached",
+                "raise the limit (ulimit -u), or use --jobs 1"};
+  }
+  lanes_.resize(started);
 }
 
 Lanes::~Lanes() {

@@ -21,6 +21,8 @@ class ThreadGroup {
   // `on_failure` (may be empty) runs once in the failing thread after its exception was kept: close queues
   // there.
   void start(std::function<void()> work, std::function<void()> on_failure = {});
+  // The same where fewer threads will do: false when the system refuses one (too many processes, no memory).
+  bool try_start(std::function<void()> work, std::function<void()> on_failure = {});
   bool failed() const;
   // Joins all and rethrows the first exception.
   void wait();

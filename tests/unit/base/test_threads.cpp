@@ -4,10 +4,12 @@
 #include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 
 #include "decant/base/queue.hpp"
 #include "decant/base/stop.hpp"
 #include "support/catch.hpp"
+#include "support/no_threads.hpp"
 
 namespace {
 
@@ -85,6 +87,26 @@ TEST_CASE("an interrupt travels as what it is") {
   ThreadGroup threads;
   threads.start([] { throw decant::Interrupted{2}; });
   CHECK_THROWS_AS(threads.wait(), decant::Interrupted);
+}
+
+TEST_CASE("a thread that the system refuses is no failure where fewer will do") {
+  ThreadGroup threads;
+  std::atomic<int> ran{0};
+  CHECK(threads.try_start([&] { ++ran; }));
+  {
+    const decant::test::NoThreads refused;
+    CHECK_FALSE(threads.try_start([&] { ++ran; }));
+    CHECK_THROWS_AS(threads.start([&] { ++ran; }), std::system_error);
+  }
+  CHECK(threads.try_start([&] { ++ran; }));
+  threads.wait();
+  CHECK(ran == 2);
+}
+
+TEST_CASE("what fails in a thread that was tried reaches the one who waits") {
+  ThreadGroup threads;
+  CHECK(threads.try_start([] { throw std::runtime_error{"broken"}; }));
+  CHECK_THROWS_WITH(threads.wait(), "broken");
 }
 
 TEST_CASE("the destructor joins and keeps silent") {

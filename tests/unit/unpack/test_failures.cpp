@@ -7,6 +7,7 @@
 #include "part_bench.hpp"
 #include "support/archive_builder.hpp"
 #include "support/catch.hpp"
+#include "support/no_threads.hpp"
 
 namespace decant {
 namespace {
@@ -60,6 +61,18 @@ TEST_CASE("a stop request ends it") {
   PartBench bench;
   bench.stop.request(2);
   CHECK_THROWS_AS(bench.run_tar(sample()), Interrupted);
+}
+
+TEST_CASE("no thread at all is an error that says what to do") {
+  PartBench bench;
+  const test::NoThreads refused;
+  try {
+    bench.run_tar(sample());
+    FAIL("unpacked without a lane");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::disk);
+    CHECK_THAT(error.what(), Catch::Contains("ulimit -u") && Catch::Contains("--jobs 1"));
+  }
 }
 
 TEST_CASE("a staging directory that is in use is never written into") {
