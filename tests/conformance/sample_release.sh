@@ -12,7 +12,9 @@ command -v zstd > /dev/null || skip "no zstd"
 sh "$here/../release/sample.sh" "$3" "$4"
 decant=$2
 venv=$(cd "$4" && pwd)
-set_up "$1" "$(mktemp -d)" "$3"
+set_up "$1" "$venv" "$3"
+# shellcheck disable=SC2154 # both are set_up's
+export sample scratch
 dataset=$sample/dataset
 release=releases/27b_mixed_lr1e5_clean338_20260918
 unset HF_TOKEN HUGGING_FACE_HUB_TOKEN HF_TOKEN_PATH HF_HUB_CACHE HUGGINGFACE_HUB_CACHE
@@ -89,7 +91,7 @@ start_hub --repo sample/sft --dir "$dataset" --type dataset --repo sample/base -
 line=(sample/sft --release "$release" --bundle "$scratch/bundle" --runtime-root "$scratch/runtime")
 
 run plan "$decant" plan "${line[@]}"
-[ ! -e bundle ] && [ ! -e runtime ] || fail "plan: wrote something"
+if [ -e bundle ] || [ -e runtime ]; then fail "plan: wrote something"; fi
 run restore "$decant" restore "${line[@]}"
 
 # The same by tar, and by bsdtar.
