@@ -14,11 +14,7 @@ int run_plan(const ReleaseOptions& options, Session& session, std::string comman
   session.console().end_progress();
   session.console().out(session.console().json() ? ui::render_plan_json(plan)
                                                  : ui::render_plan(plan, session.console().color_out()));
-  report::Result result;
-  result.command = std::move(command);
-  result.release_id = plan.input.release_id;
-  result.source = plan.input.headline_source;
-  result.commit = plan.input.commit;
+  auto result = restore::describe(*prepared, std::move(command));
   result.problems = plan.problems;
   result.verdict = plan.exit_code == 0 ? "restore would succeed now" : "restore would not succeed now";
   return session.conclude(result, plan.exit_code);

@@ -29,6 +29,7 @@ struct Tally {
   FileSystemPlan plan;
   std::uint64_t kept = 0;               // downloads that stay
   std::uint64_t written = 0;            // content, and loose files that land in place
+  std::uint64_t unstated = 0;           // lower bound of what no manifest and no index states
   std::uint64_t largest_kept = 0;       // the one archive that has to lie here even with --discard-parts
   std::uint64_t largest_transient = 0;  // the same for archives that are dropped in any case
   bool has_cache = false;
@@ -63,17 +64,20 @@ void add_content(const PartFacts& part, Tally& tally) {
   if (part.kind == model::PartKind::unpack) {
     // A glob may want one entry of an archive: then not even the archive's size is a lower bound.
     const std::uint64_t floor = part.partial_selection ? 0 : part.size;
-    const std::uint64_t bytes = part.unpacked_bytes.value_or(floor);
-    tally.plan.to_write += bytes;
-    tally.written += bytes;
+    tally.plan.to_write += part.unpacked_bytes.value_or(floor);
+    // What nobody states is shown as a lower bound and never decides whether it fits: it may lie there
+    // already.
+    tally.written += part.unpacked_bytes.value_or(0);
+    tally.unstated += part.unpacked_bytes ? 0 : floor;
     tally.plan.inodes_needed += part.entries.value_or(1);
     if (!part.unpacked_bytes || !part.entries) tally.plan.at_least = true;
     return;
   }
   tally.plan.inodes_needed += part.files;
   if (part.keeps_download || part.state == PartState::cached) {
-    tally.plan.to_write += part.size;
-    tally.written += part.size;
+    const std::uint64_t bytes = part.size - std::min(part.in_place_bytes, part.size);
+    tally.plan.to_write += bytes;
+    tally.written += bytes;
   }
   // Otherwise the download itself becomes the file: it is counted as fetched.
 }
@@ -124,8 +128,9 @@ Tallies tally_up(const PlanInput& input) {
 
 void judge_space(Tally& tally) {
   FileSystemPlan& plan = tally.plan;
-  plan.peak = tally.kept + tally.written + tally.largest_transient;
-  if (plan.peak > plan.free) plan.short_by = plan.peak - plan.free;
+  const std::uint64_t stated = tally.kept + tally.written + tally.largest_transient;
+  plan.peak = stated + tally.unstated;
+  if (stated > plan.free) plan.short_by = stated - plan.free;
   if (!tally.has_cache || tally.kept == 0 || tally.written == 0) return;
   // Discarding frees an archive only after it was unpacked, so the largest one is there in any case.
   const std::uint64_t discarding = tally.written + std::max(tally.largest_kept, tally.largest_transient);

@@ -50,7 +50,7 @@ OpenedBundle open_bundle(const std::string& path) {
   const auto absolute = std::filesystem::absolute(path).lexically_normal().string();
   roots["bundle"] = absolute;
   for (const auto& [name, place] : bundle->read_roots().value_or(state::RootMap{}))
-    if (name != "bundle") roots[name] = place.starts_with('/') ? place : absolute + "/" + place;
+    if (name != "bundle") roots[name] = bundle->root_path(place);
   const bool subset = !selection.is_everything();
   return {.bundle = std::move(*bundle),
           .lock = std::move(*lock),

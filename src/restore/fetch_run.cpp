@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "decant/base/text.hpp"
@@ -13,47 +14,49 @@ namespace decant::restore {
 
 namespace {
 
+// One object, and the parts that hold it: equal files are fetched once.
 struct Job {
-  std::size_t part;
   source::Object object;
+  std::vector<std::size_t> parts;
 };
 
 std::vector<Job> jobs_of(const Prepared& p) {
   std::vector<Job> jobs;
+  std::map<hash::Digest, std::size_t> known;
+  const auto add = [&](std::size_t part, source::Object object) {
+    const auto [at, is_new] = known.emplace(object.digest, jobs.size());
+    if (is_new) jobs.push_back({std::move(object), {}});
+    auto& parts = jobs[at->second].parts;
+    if (parts.empty() || parts.back() != part) parts.push_back(part);
+  };
   for (std::size_t i = 0; i < p.parts.size(); ++i) {
     const auto& part = p.parts[i];
     if (!part.selected) continue;
     if (part.is_archive()) {
-      jobs.push_back(
-          {i, {.path = part.spec.file.path, .size = *part.spec.file.size, .digest = *part.spec.file.digest}});
+      add(i, part.object());
       continue;
     }
     for (const auto& file : part.files)
-      jobs.push_back({i, {.path = file.repo_path, .size = file.size, .digest = file.digest}});
+      add(i, {.path = file.repo_path, .size = file.size, .digest = file.digest});
   }
   return jobs;
 }
 
 // Brings one object into the cache; returns the bytes that came in.
-std::uint64_t fetch_object(Workshop& shop, fetch::Downloader& downloader, const source::Object& object,
+std::uint64_t fetch_object(Workshop& shop, const source::Object& object,
                            const std::shared_ptr<progress::PartCounters>& counters,
                            std::string& source_name) {
   auto& p = shop.prepared;
-  auto download = downloader.start(object, p.cache->begin(object.digest, object.size), counters);
+  auto download = shop.downloader().start(object, p.cache->begin(object.digest, object.size, p.stop()), counters);
   for (std::optional<hash::Digest> wrong_before;;) {
     auto reader = fetch::read_download(download, object, shop.budget, p.stop());
     const auto digest = drain(*reader);
     if (digest == object.digest) break;
     if (wrong_before) {
-      auto problem =
-          wrong_bytes(escape_for_display(object.path.str()), object.digest, digest, download->source_name());
-      problem.hint =
-          *wrong_before == digest
-              ? "the source serves the same wrong bytes each time: tell the release's authors"
-              : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
-      auto partial = download->release();
-      partial.discard();
-      throw Error{problem};
+      download->release().discard();
+      refuse_wrong_bytes(
+          wrong_bytes(escape_for_display(object.path.str()), object.digest, digest, download->source_name()),
+          *wrong_before == digest);
     }
     wrong_before = digest;
     download->refetch_all();
@@ -80,7 +83,7 @@ void fill_cache(Prepared& p, report::Result& result) {
     }
     present += facts.landed_bytes;
     missing.push_back(&job);
-    ++left[job.part];
+    for (const auto part : job.parts) ++left[part];
   }
   for (std::size_t i = 0; i < p.parts.size(); ++i)
     if (p.parts[i].selected && left[i] == 0) result.parts[i].outcome = report::PartOutcome::unchanged;
@@ -102,16 +105,13 @@ void fill_cache(Prepared& p, report::Result& result) {
   p.reporter().totals(total, present);
   p.reporter().phase("fetch");
   Workshop shop{p};
-  fetch::FetchOptions options;
-  options.connections = p.request.connections;
-  fetch::Downloader downloader{
-      {&p.repository().objects()}, options, *p.services.clock, p.reporter(), p.stop()};
   std::vector<std::shared_ptr<progress::PartCounters>> counters(p.parts.size());
   for (const auto* job : missing)
-    if (!counters[job->part]) {
-      counters[job->part] = p.reporter().part(p.parts[job->part].spec.name, p.parts[job->part].size());
-      counters[job->part]->phase = progress::PartPhase::fetching;
-    }
+    for (const auto part : job->parts)
+      if (!counters[part]) {
+        counters[part] = p.reporter().part(p.parts[part].spec.name, p.parts[part].size());
+        counters[part]->phase = progress::PartPhase::fetching;
+      }
   std::mutex mutex;
   std::atomic<std::size_t> next{0};
   ThreadGroup threads;
@@ -123,25 +123,28 @@ void fill_cache(Prepared& p, report::Result& result) {
         if (position >= missing.size()) return;
         p.stop().throw_if_requested();
         const auto& job = *missing[position];
-        auto& out = result.parts[job.part];
         try {
           std::string source_name;
-          const auto bytes = fetch_object(shop, downloader, job.object, counters[job.part], source_name);
+          const auto bytes = fetch_object(shop, job.object, counters[job.parts.front()], source_name);
           std::lock_guard lock{mutex};
-          out.bytes_from_network += bytes;
-          out.source = source_name;
-          if (--left[job.part] == 0) {
-            out.outcome = report::PartOutcome::fetched;
-            counters[job.part]->phase = progress::PartPhase::done;
+          result.parts[job.parts.front()].bytes_from_network += bytes;
+          for (const auto part : job.parts) {
+            result.parts[part].source = source_name;
+            if (--left[part] > 0 || result.parts[part].problem) continue;
+            result.parts[part].outcome = report::PartOutcome::fetched;
+            counters[part]->phase = progress::PartPhase::done;
           }
         } catch (const Error& error) {
           std::lock_guard lock{mutex};
-          auto problem = error.problem();
-          problem.thing = fmt::format("part {}: {}", out.name, problem.thing);
-          p.reporter().problem(problem);
-          if (!out.problem) out.problem = problem;
-          out.outcome = report::PartOutcome::failed;
-          counters[job.part]->phase = progress::PartPhase::failed;
+          for (const auto part : job.parts) {
+            auto& out = result.parts[part];
+            auto problem = error.problem();
+            problem.thing = fmt::format("part {}: {}", out.name, problem.thing);
+            p.reporter().problem(problem);
+            if (!out.problem) out.problem = problem;
+            out.outcome = report::PartOutcome::failed;
+            counters[part]->phase = progress::PartPhase::failed;
+          }
         }
       }
     });
@@ -152,19 +155,7 @@ void fill_cache(Prepared& p, report::Result& result) {
 
 report::Result run_fetch(Prepared& p) {
   const auto started = p.services.clock->now();
-  report::Result result;
-  result.command = "fetch";
-  result.release_id = p.lock.release_id;
-  result.commit = p.lock.source.commit;
-  result.source = p.lock.source.repo;
-  result.manifest_sha256 = p.lock.manifest_sha256.hex();
-  result.lock_digest = p.lock_digest.hex();
-  result.subset = !p.selection.is_everything();
-  for (const auto& part : p.parts)
-    result.parts.push_back(
-        {.name = part.spec.name,
-         .outcome = part.selected ? report::PartOutcome::pending : report::PartOutcome::skipped,
-         .size = part.size()});
+  auto result = describe(p, "fetch");
   result.problems = p.problems;
   try {
     if (result.problems.empty()) fill_cache(p, result);

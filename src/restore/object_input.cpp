@@ -64,9 +64,9 @@ ObjectInput Workshop::open(const source::Object& object, const fs::DirHandle& pr
         fetch::read_file(input.fd.get(), object.path.str(), object, budget, counters, prepared.stop());
     return input;
   }
-  auto partial = to_cache && cache ? cache->begin(object.digest, object.size)
+  auto partial = to_cache && cache ? cache->begin(object.digest, object.size, prepared.stop())
                                    : cache::Partial::claim_or_create(private_dir, object.digest.hex(),
-                                                                     object.size, object.digest);
+                                                                     object.size, object.digest, prepared.stop());
   input.download = downloader().start(object, std::move(partial), counters);
   input.reader = fetch::read_download(input.download, object, budget, prepared.stop());
   return input;
@@ -80,6 +80,13 @@ Problem wrong_bytes(const std::string& thing, const hash::Digest& expected, cons
           .expected = expected.hex(),
           .found = fmt::format("{} from {}", found.hex(), from),
           .hint = {}};
+}
+
+void refuse_wrong_bytes(Problem problem, bool same_each_time) {
+  problem.hint = same_each_time
+                     ? "the source serves the same wrong bytes each time: tell the release's authors"
+                     : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
+  throw Error{std::move(problem)};
 }
 
 hash::Digest drain(fetch::ObjectReader& reader) {

@@ -37,8 +37,10 @@ class Workshop {
   int stage_threads;
   int lanes;
 
- private:
+  // Made at first need.
   fetch::Downloader& downloader();
+
+ private:
   source::Repository& repository();
   std::mutex mutex_;
   std::unique_ptr<fetch::Downloader> downloader_;
@@ -47,6 +49,9 @@ class Workshop {
 // The bytes were not what the release says: what to tell.
 Problem wrong_bytes(const std::string& thing, const hash::Digest& expected, const hash::Digest& found,
                     const std::string& from);
+
+// Throws it as Error after the second try; the hint says whether both tries gave the same bytes.
+[[noreturn]] void refuse_wrong_bytes(Problem problem, bool same_each_time);
 
 // Reads to the end and tells the digest; for bytes that nothing else consumes.
 hash::Digest drain(fetch::ObjectReader& reader);

@@ -74,26 +74,28 @@ bool is_wiped(const PartWork& part, const state::Marks& marks, const publish::Pr
 void look_at_published(Prepared& p, PartWork& part, const fs::DirHandle& root) {
   const auto marks = wanted_marks(p, part);
   const auto presence = publish::look(root, prefix_of(part), *part.index, marks);
-  if (is_wiped(part, marks, presence)) {
-    part.stage_all = true;  // a wiped root: the part is restored
+  // A wiped root, whatever this run selects: the part is restored.
+  if (is_wiped(part, marks, presence) &&
+      is_wiped(part, part.record->marks,
+               publish::look(root, prefix_of(part), *part.index, part.record->marks))) {
+    part.stage_all = true;
     part.record.reset();
     return;
   }
   part.state = plan::PartState::published;
   part.needed = never_restored(p, part);
   for (const auto i : presence.changed) {
+    p.stop().throw_if_requested();
+    const auto& entry = part.index->entries[i];
     if (is_same_content(root, part, i, part.record->marks[i])) {
       part.marks_renewed = true;
       continue;
     }
-    const auto path = installed_path(part, part.index->entries[i].path);
-    part.problem = Problem{.kind = ErrorKind::conflict,
-                           .thing = fmt::format("part {}: {} is no longer what was restored", part.spec.name,
-                                                escape_for_display(path.str())),
-                           .expected = "the released content",
-                           .found = "other content, type or executable bit",
-                           .hint = "move it away, then run restore --reextract"};
-    return;
+    part.conflicts.push_back({.part = part.spec.name,
+                              .root = part.spec.root,
+                              .path = installed_path(part, entry.path).str(),
+                              .expected = "what was restored",
+                              .found = "other content, type or executable bit"});
   }
   if (presence.missing.empty()) return;
   part.entries_deleted = presence.missing.size();
@@ -115,9 +117,7 @@ void look_at_published(Prepared& p, PartWork& part, const fs::DirHandle& root) {
 
 void look_at_staged(Prepared& p, PartWork& part, const std::optional<fs::DirHandle>& root,
                     const std::optional<fs::DirHandle>& staging) {
-  const auto tree = staging ? staging->open_dir_if_there(fs::RelPath::require(
-                                  state::part_file_name(part.spec.name) + "/tree", "staging"))
-                            : std::nullopt;
+  const auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
   auto marks = wanted_marks(p, part);
   part.needed = never_restored(p, part);
   std::vector<std::size_t> elsewhere;
@@ -156,7 +156,17 @@ void find_new_files(PartWork& part) {
 
 // The archive's own bytes, by name and size in the cache.
 void look_for_download(const Prepared& p, PartWork& part) {
-  if (!p.cache) return;
+  if (!p.cache) {
+    // Without a cache the download lies in staging.
+    const auto& staging = p.staging_dirs.at(part.spec.root);
+    const auto directory = staging ? staging->open_dir_if_there(part_dir(part)) : std::nullopt;
+    if (directory)
+      part.present_bytes = cache::Partial::landed_bytes_of_leftovers(*directory, part.spec.file.digest->hex(),
+                                                                     *part.spec.file.size);
+    if (part.present_bytes > 0 && part.state == plan::PartState::missing)
+      part.state = plan::PartState::partial;
+    return;
+  }
   const auto facts = p.cache->look(*part.spec.file.digest, *part.spec.file.size);
   part.present_bytes = facts.complete ? part.size() : facts.landed_bytes;
   if (part.state != plan::PartState::missing) return;
@@ -165,28 +175,31 @@ void look_for_download(const Prepared& p, PartWork& part) {
 }
 
 // Files that an earlier run has staged, that are in the root or the cache, by size alone, and what has landed
+// Files that an earlier run has staged, that are in the root or the cache, by size alone, and what has landed
 // of others.
-std::uint64_t present_bytes_of_files(const Prepared& p, const PartWork& part) {
+void count_files(const Prepared& p, PartWork& part) {
   const auto& root = p.root_dirs.at(part.spec.root);
   const auto& staging = p.staging_dirs.at(part.spec.root);
-  const auto directory = fs::RelPath::require(state::part_file_name(part.spec.name), "part name");
-  const auto part_dir = staging ? staging->open_dir_if_there(directory) : std::nullopt;
-  const auto tree =
-      part_dir ? part_dir->open_dir_if_there(fs::RelPath::require("tree", "tree")) : std::nullopt;
-  const auto arriving =
-      part_dir ? part_dir->open_dir_if_there(fs::RelPath::require("arriving", "arriving")) : std::nullopt;
+  const auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
+  const auto arriving = staging ? staging->open_dir_if_there(arriving_dir(part)) : std::nullopt;
   const bool something_arrives = arriving && !arriving->list().empty();
-  std::uint64_t sum = 0;
+  std::uint64_t complete = 0;
   for (const auto& file : part.files) {
-    if (is_present(p, root, tree, file)) {
-      sum += file.size;
+    if (is_placed(root, file) || is_placed(tree, file)) {
+      part.in_place_bytes += file.size;
+      complete += file.size;
+    } else if (p.cache && p.cache->look(file.digest, file.size).complete) {
+      complete += file.size;
     } else if (p.cache && p.request.cache_given) {
-      sum += p.cache->look(file.digest, file.size).landed_bytes;
+      part.present_bytes += p.cache->look(file.digest, file.size).landed_bytes;
     } else if (something_arrives) {
-      sum += cache::Partial::landed_bytes_of_leftovers(*arriving, file.digest.hex(), file.size);
+      part.present_bytes +=
+          cache::Partial::landed_bytes_of_leftovers(*arriving, file.digest.hex(), file.size);
     }
   }
-  return sum;
+  part.present_bytes += complete;
+  if (part.state != plan::PartState::missing || part.present_bytes == 0) return;
+  part.state = complete == part.size() ? plan::PartState::cached : plan::PartState::partial;
 }
 
 }  // namespace
@@ -240,20 +253,14 @@ void look_at_parts(Prepared& p) {
     if (part.is_archive()) {
       look_for_download(p, part);
     } else {
-      part.present_bytes = present_bytes_of_files(p, part);
-      if (part.state == plan::PartState::missing && part.present_bytes > 0)
-        part.state = part.present_bytes == part.size() ? plan::PartState::cached : plan::PartState::partial;
+      count_files(p, part);
     }
   }
 }
 
-bool is_present(const Prepared& p, const std::optional<fs::DirHandle>& root,
-                const std::optional<fs::DirHandle>& tree, const model::LooseFile& file) {
-  for (const auto* base : {&root, &tree}) {
-    const auto facts = *base ? (*base)->stat(file.path) : std::nullopt;
-    if (facts && facts->type == fs::FileType::file && facts->size == file.size) return true;
-  }
-  return p.cache && p.cache->look(file.digest, file.size).complete;
+bool is_placed(const std::optional<fs::DirHandle>& base, const model::LooseFile& file) {
+  const auto facts = base ? base->stat(file.path) : std::nullopt;
+  return facts && facts->type == fs::FileType::file && facts->size == file.size;
 }
 
 std::vector<report::Conflict> known_conflicts(const Prepared& p) {
@@ -264,18 +271,17 @@ std::vector<report::Conflict> known_conflicts(const Prepared& p) {
   marks.reserve(p.parts.size());
   std::vector<publish::StagedPart> staged;
   for (const auto& part : p.parts) {
+    out.insert(out.end(), part.conflicts.begin(), part.conflicts.end());
     if (!part.selected || part.problem || part.spec.root.empty() || p.roots.empty()) continue;
     const auto& root = p.root_dirs.at(part.spec.root);
     if (!root) continue;
     if (part.state == plan::PartState::staged) {
       // A staged part whose tree is gone lies in the root already.
       const auto& staging = p.staging_dirs.at(part.spec.root);
-      auto tree = staging ? staging->open_dir_if_there(fs::RelPath::require(
-                                state::part_file_name(part.spec.name) + "/tree", "staging"))
-                          : std::nullopt;
+      auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
       if (!tree) continue;
       trees.push_back(std::move(*tree));
-      marks.push_back(part.record->marks);
+      marks.push_back(wanted_marks(p, part));
       staged.push_back({.name = part.spec.name,
                         .root_name = part.spec.root,
                         .root = &*root,

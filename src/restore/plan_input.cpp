@@ -26,15 +26,18 @@ std::uint64_t memory_available() {
 std::optional<source::Object> first_missing(const Prepared& p) {
   for (const auto& part : p.parts) {
     if (!part.has_work()) continue;
-    if (part.state == plan::PartState::cached) continue;
+    if (part.is_archive() && part.state == plan::PartState::cached) continue;
     if (part.is_archive())
       return source::Object{
           .path = part.spec.file.path, .size = *part.spec.file.size, .digest = *part.spec.file.digest};
-    const auto there = p.root_dirs.find(part.spec.root);
-    const std::optional<fs::DirHandle> none;
-    for (const auto& file : part.files)
-      if (!is_present(p, there == p.root_dirs.end() ? none : there->second, none, file))
-        return source::Object{.path = file.repo_path, .size = file.size, .digest = file.digest};
+    const auto& root = p.root_dirs.at(part.spec.root);
+    const auto& staging = p.staging_dirs.at(part.spec.root);
+    const auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
+    for (const auto& file : part.files) {
+      if (is_placed(root, file) || is_placed(tree, file)) continue;
+      if (p.cache && p.cache->look(file.digest, file.size).complete) continue;
+      return source::Object{.path = file.repo_path, .size = file.size, .digest = file.digest};
+    }
   }
   return std::nullopt;
 }
@@ -79,6 +82,7 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
   facts.files = part.is_archive() ? 1 : part.files.size();
   facts.state = part.state;
   facts.present_bytes = part.present_bytes;
+  facts.in_place_bytes = part.in_place_bytes;
   const bool in_place = p.lock.source.kind == model::SourceKind::directory;
   facts.keeps_download = part.is_archive()
                              ? p.request.cache.has_value() && !in_place
@@ -92,7 +96,11 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
     facts.has_list = true;
   } else if (part.index) {
     std::uint64_t bytes = 0;
-    for (const auto& entry : part.index->entries) bytes += entry.size;
+    if (part.stage_all) {
+      for (const auto& entry : part.index->entries) bytes += entry.size;
+    } else {
+      for (const auto i : part.needed) bytes += part.index->entries[i].size;
+    }
     facts.unpacked_bytes = bytes;
     facts.entries = part.index->entries.size();
     facts.has_list = true;
@@ -135,7 +143,8 @@ plan::Plan make_plan(Prepared& p) {
   input.memory_budget = p.request.memory;
   input.memory_available = memory_available();
   input.problems.insert(input.problems.end(), p.problems.begin(), p.problems.end());
-  for (const auto& conflict : known_conflicts(p))
+  p.conflicts = known_conflicts(p);
+  for (const auto& conflict : p.conflicts)
     input.conflicts.push_back(fmt::format(
         "{}: expected {}, found {}", escape_for_display(p.roots.at(conflict.root).path + "/" + conflict.path),
         conflict.expected, conflict.found));

@@ -23,6 +23,20 @@ fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry) {
   return part.is_archive() ? part.spec.under / entry : entry;
 }
 
+source::Object PartWork::object() const {
+  return {.path = spec.file.path, .size = *spec.file.size, .digest = *spec.file.digest};
+}
+
+fs::RelPath part_dir(const PartWork& part) {
+  return fs::RelPath::require(state::part_file_name(part.spec.name), "part name");
+}
+fs::RelPath tree_dir(const PartWork& part) {
+  return part_dir(part) / fs::RelPath::require("tree", "tree");
+}
+fs::RelPath arriving_dir(const PartWork& part) {
+  return part_dir(part) / fs::RelPath::require("arriving", "arriving");
+}
+
 source::Repository& Prepared::repository() {
   if (repository_) return *repository_;
   if (request.offline)
@@ -76,17 +90,18 @@ void place_roots(Prepared& p) {
                   fmt::format("the release has no root named '{}'", escape_for_display(name)),
                   fmt::format("its roots are: {}", fmt::join(known, ", "))};
     auto path = absolute_path(directory);
-    std::string kept = path;
-    if (path == bundle) kept = ".";
-    if (path.starts_with(bundle + "/")) kept = path.substr(bundle.size() + 1);
+    auto kept = p.bundle ? p.bundle->stored_root(path) : path;
+    // Another name of the place where it lies already, through a link.
+    if (const auto old = recorded.find(name);
+        old != recorded.end() &&
+        stdfs::weakly_canonical(p.bundle->root_path(old->second)) == stdfs::weakly_canonical(path))
+      kept = old->second;
     p.roots[name] = {.path = path, .recorded = kept};
   }
   for (const auto& name : known) {
     if (p.roots.contains(name)) continue;
     if (const auto it = recorded.find(name); it != recorded.end()) {
-      p.roots[name] = {
-          .path = it->second.starts_with('/') ? it->second : absolute_path(bundle + "/" + it->second),
-          .recorded = it->second};
+      p.roots[name] = {.path = p.bundle->root_path(it->second), .recorded = it->second};
       continue;
     }
     const auto* spec = p.manifest.find_root(name);
@@ -119,6 +134,8 @@ void find_lock(Prepared& p) {
   if (p.bundle) {
     if (auto lock = p.bundle->read_lock()) {
       auto bytes = p.bundle->read_manifest(lock->manifest_sha256);
+      // A copied lock, or a run that was killed right after its lock: the cache may hold the manifest.
+      if (!bytes && p.cache) bytes = p.cache->read_manifest(*lock);
       p.lock_on_disk = true;
       adopt_lock(p, std::move(*lock), std::move(bytes));
       return;
@@ -159,6 +176,25 @@ void find_lock(Prepared& p) {
 }
 
 }  // namespace
+
+report::Result describe(const Prepared& p, std::string command) {
+  report::Result result;
+  result.command = std::move(command);
+  result.release_id = p.lock.release_id;
+  result.commit = p.lock.source.commit;
+  result.source = p.lock.source.kind == model::SourceKind::hub ? p.lock.source.repo
+                                                               : std::string{to_string(p.lock.source.kind)};
+  result.manifest_sha256 = p.lock.manifest_sha256.hex();
+  result.lock_digest = p.lock_digest.hex();
+  result.subset = !p.selection.is_everything();
+  for (const auto& part : p.parts)
+    result.parts.push_back(
+        {.name = part.spec.name,
+         .outcome = part.selected ? report::PartOutcome::pending : report::PartOutcome::skipped,
+         .size = part.size()});
+  result.conflicts = p.conflicts;
+  return result;
+}
 
 std::shared_ptr<Prepared> prepare(const Request& request, const Services& services) {
   auto prepared = std::make_shared<Prepared>();

@@ -25,19 +25,22 @@ struct PartWork {
   bool selected = true;
 
   plan::PartState state = plan::PartState::missing;
-  std::uint64_t present_bytes = 0;
+  std::uint64_t present_bytes = 0;   // need not be fetched
+  std::uint64_t in_place_bytes = 0;  // of these, in the root or staged: need not be written either
   std::optional<state::PartRecord> record;
   std::optional<model::PartIndex> index;
   // Entries (by index position) that must be staged; empty with stage_all false: nothing to stage.
   std::vector<std::size_t> needed;
   bool stage_all = false;
   // Files and placed files that the index of an earlier, narrower run does not hold; staged as well.
-  std::vector<std::size_t> new_files;  // positions in `files`
-  bool marks_renewed = false;          // entries with another stamp proved to be the same content
+  std::vector<std::size_t> new_files;       // positions in `files`
+  std::vector<report::Conflict> conflicts;  // published entries that are something else now
+  bool marks_renewed = false;               // entries with another stamp proved to be the same content
   std::uint64_t entries_deleted = 0;
   std::optional<Problem> problem;  // stands in the way of this part alone
 
   bool is_archive() const { return spec.kind == model::PartKind::unpack; }
+  source::Object object() const;  // archives
   bool has_needs() const { return stage_all || !needed.empty() || !new_files.empty(); }
   bool has_work() const { return selected && !problem && has_needs(); }
   std::uint64_t size() const;
@@ -59,7 +62,8 @@ struct Prepared {
   std::map<std::string, std::optional<fs::DirHandle>> staging_dirs;  // left by an earlier run
   std::vector<PartWork> parts;
   std::optional<cache::Cache> cache;
-  std::vector<Problem> problems;  // found while preparing; they stand in the way of the whole run
+  std::vector<report::Conflict> conflicts;  // known beforehand; filled by make_plan()
+  std::vector<Problem> problems;            // found while preparing; they stand in the way of the whole run
 
   // Opens it at first use; checks that it is the locked release.
   source::Repository& repository();
@@ -81,13 +85,17 @@ model::ReleaseManifest manifest_from_locked_files(const model::RestoreLock& lock
 void make_parts(Prepared& prepared);
 // What lies on disk of every selected part (part_state.cpp).
 void look_at_parts(Prepared& prepared);
-// True when a loose or placed file is in its root, staged or cached, by size alone.
-bool is_present(const Prepared& prepared, const std::optional<fs::DirHandle>& root,
-                const std::optional<fs::DirHandle>& tree, const model::LooseFile& file);
+// True when a file of that size lies at its path below `base`.
+bool is_placed(const std::optional<fs::DirHandle>& base, const model::LooseFile& file);
 // Conflicts that are known beforehand: of staged parts, and of files whose paths are known, by type and size.
 std::vector<report::Conflict> known_conflicts(const Prepared& prepared);
 
 // An installed path of an index entry below its root.
 fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry);
+
+// Where a part lies below a staging directory: its own directory, its staged tree, loose files on their way.
+fs::RelPath part_dir(const PartWork& part);
+fs::RelPath tree_dir(const PartWork& part);
+fs::RelPath arriving_dir(const PartWork& part);
 
 }  // namespace decant::restore

@@ -14,24 +14,6 @@ namespace decant::restore {
 
 namespace {
 
-report::Result new_result(const Prepared& p, std::string command) {
-  report::Result result;
-  result.command = std::move(command);
-  result.release_id = p.lock.release_id;
-  result.commit = p.lock.source.commit;
-  result.source = p.lock.source.kind == model::SourceKind::hub ? p.lock.source.repo
-                                                               : std::string{to_string(p.lock.source.kind)};
-  result.manifest_sha256 = p.lock.manifest_sha256.hex();
-  result.lock_digest = p.lock_digest.hex();
-  result.subset = !p.selection.is_everything();
-  for (const auto& part : p.parts)
-    result.parts.push_back(
-        {.name = part.spec.name,
-         .outcome = part.selected ? report::PartOutcome::pending : report::PartOutcome::skipped,
-         .size = part.size()});
-  return result;
-}
-
 report::PartOutcome outcome_of(ErrorKind kind) {
   return kind == ErrorKind::conflict ? report::PartOutcome::conflict : report::PartOutcome::failed;
 }
@@ -39,7 +21,7 @@ report::PartOutcome outcome_of(ErrorKind kind) {
 class RestoreRun {
  public:
   explicit RestoreRun(Prepared& prepared)
-      : p_{prepared}, result_{new_result(prepared, "restore")}, shop_{prepared} {}
+      : p_{prepared}, result_{describe(prepared, "restore")}, shop_{prepared} {}
 
   report::Result run() {
     const auto started = p_.services.clock->now();
@@ -69,9 +51,12 @@ class RestoreRun {
         result_.parts[i].outcome = report::PartOutcome::unchanged;
       }
     }
+    refuse_words_without_effect();
     const bool nothing_to_do = std::ranges::all_of(
         p_.parts, [](const PartWork& part) { return !part.selected || part.problem || is_done(part); });
-    if (nothing_to_do && p_.lock_on_disk) {
+    const bool conflicting =
+        std::ranges::any_of(p_.parts, [](const PartWork& part) { return !part.conflicts.empty(); });
+    if (nothing_to_do && !conflicting && p_.lock_on_disk) {
       // verify goes by the last choice; the rest of the disk stays as it is.
       if (p_.bundle->read_selection(p_.lock_digest) != selection_words() ||
           p_.bundle->read_roots() != recorded_roots())
@@ -89,7 +74,7 @@ class RestoreRun {
       });
       if (!of_a_part) result_.problems.push_back(problem);
     }
-    take_conflicts(known_conflicts(p_));
+    take_conflicts(p_.conflicts);
     if (!result_.problems.empty() || !result_.conflicts.empty()) return;
 
     if (const auto& source = p_.lock.source; !p_.lock_on_disk && source.requested_revision != source.commit)
@@ -106,7 +91,39 @@ class RestoreRun {
       return part.selected && !part.problem && !is_done(part) && part.state != plan::PartState::staged;
     });
     if (!all_staged) return;
+    refuse_words_without_effect();
     publish_parts();
+  }
+
+  // A glob of --only that no entry fits is a slip, not a wish for nothing. Archives without an index tell
+  // only after they were staged.
+  void refuse_words_without_effect() const {
+    const bool all_known = std::ranges::all_of(
+        p_.parts, [](const PartWork& part) { return !part.selected || !part.is_archive() || part.index; });
+    const bool some_selected = std::ranges::any_of(p_.parts, &PartWork::selected);
+    if (some_selected && !all_known) return;
+    for (const auto& word : p_.request.only) {
+      if (!is_glob(word)) continue;
+      const model::Selection alone{{word}, {}, p_.manifest};
+      if (std::ranges::any_of(p_.parts, [&](const PartWork& part) { return fits_something(alone, part); }))
+        continue;
+      throw Error{ErrorKind::usage,
+                  fmt::format("--only '{}' fits nothing in the release", escape_for_display(word)),
+                  "check the spelling; ** spans directories, for instance 'iter_0021923/**'"};
+    }
+    if (!some_selected)
+      throw Error{ErrorKind::usage, "--only and --skip leave nothing of the release",
+                  "leave some of them out"};
+  }
+
+  static bool fits_something(const model::Selection& selection, const PartWork& part) {
+    if (!part.is_archive())
+      return std::ranges::any_of(part.files, [&](const model::LooseFile& file) {
+        return selection.wants_entry(part.spec, file.path);
+      });
+    return part.index && std::ranges::any_of(part.index->entries, [&](const model::IndexEntry& entry) {
+             return selection.wants_entry(part.spec, installed_path(part, entry.path));
+           });
   }
 
   static bool is_done(const PartWork& part) {
@@ -238,6 +255,7 @@ class RestoreRun {
       if (!part.selected || part.state != plan::PartState::staged) continue;
       const auto& root = roots_.at(part.spec.root);
       trees.push_back(root.staging.make_dirs(tree_dir(part), 0755));
+      drop_unwanted(p_, part, trees.back());
       staged.push_back({.name = part.spec.name,
                         .root_name = part.spec.root,
                         .root = &root.dir,
@@ -256,6 +274,7 @@ class RestoreRun {
                            .found = conflict.found});
     take_conflicts(std::move(conflicts));
     if (!result_.conflicts.empty()) return;
+    refuse_lost_ownership(*p_.bundle);
     publish::publish(staged, p_.reporter(), p_.stop());
     for (const auto i : positions) {
       auto& part = p_.parts[i];
@@ -271,21 +290,29 @@ class RestoreRun {
     remove_staging();
   }
 
-  // Also of roots whose parts an earlier, killed run published.
+  // What other selections have staged or begun to fetch is still of use: then only this run's directories go.
   void remove_staging() {
-    for (const auto& [name, place] : p_.roots)
-      if (const auto dir = fs::DirHandle::open_if_there(place.path))
-        p_.bundle->remove_staging(name, *dir, p_.lock_digest);
+    for (const auto& [name, place] : p_.roots) {
+      const auto dir = fs::DirHandle::open_if_there(place.path);
+      if (!dir) continue;
+      std::string relative;
+      const auto staging = p_.bundle->find_staging(name, *dir, p_.lock_digest, &relative);
+      bool keep = false;
+      for (const auto& part : p_.parts) {
+        if (!staging || part.spec.root != name) continue;
+        if (part.selected) {
+          if (is_done(part)) staging->remove_tree(part_dir(part));
+        } else if (staging->stat(part_dir(part))) {
+          keep = true;
+        }
+      }
+      if (!keep) p_.bundle->remove_staging(name, *dir, p_.lock_digest);
+    }
   }
 
   // A run that was killed after it had published everything left its staging directories and its claim.
   void clean_up_after_a_kill() {
     if (!p_.bundle->has_leftovers()) return;
-    for (const auto& part : p_.parts) {
-      if (part.selected) continue;  // what another selection has staged is still of use
-      const auto record = p_.bundle->read_record(part.spec.name, p_.lock_digest);
-      if (record && record->stage == state::Stage::staged) return;
-    }
     try {
       if (p_.bundle->claim(nullptr) == state::Ownership::taken) remove_staging();
     } catch (const Error& error) {

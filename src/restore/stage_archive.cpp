@@ -74,8 +74,8 @@ std::string origin_of(const ObjectInput& input, const Workshop& shop) {
 void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
                    const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result) {
   auto& p = shop.prepared;
-  const source::Object object{
-      .path = part.spec.file.path, .size = *part.spec.file.size, .digest = *part.spec.file.digest};
+  const auto object = part.object();
+  refuse_lost_ownership(bundle);
   const auto directory = root.staging.make_dirs(part_dir(part), 0700);
   const auto tree_name = fs::RelPath::require("tree", "tree");
   const bool adds_to_staged = !part.stage_all && part.record && part.record->stage == state::Stage::staged &&
@@ -158,45 +158,10 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
           input.reader.reset();
           continue;
         }
-        problem.hint =
-            *wrong_before == attempt.digest
-                ? "the source serves the same wrong bytes each time: tell the release's authors"
-                : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
-        auto partial = input.download->release();
-        partial.discard();
-        throw Error{problem};
+        input.download->release().discard();
+        refuse_wrong_bytes(std::move(problem), *wrong_before == attempt.digest);
     }
   }
-}
-
-void record_staged(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
-                   model::PartIndex index, const std::vector<unpack::EntryState>& states) {
-  auto& p = shop.prepared;
-  state::PartRecord record;
-  record.part = part.spec.name;
-  record.stage = state::Stage::staged;
-  record.staging = root.staging_name;
-  record.finished = p.services.clock->wall_seconds();
-  record.marks.resize(index.entries.size());
-  const bool merge = part.record && part.index && part.record->marks.size() == states.size();
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states[i].landed == unpack::Landed::skipped) {
-      if (merge) record.marks[i] = part.record->marks[i];
-      continue;
-    }
-    record.marks[i] = {
-        .place = states[i].landed == unpack::Landed::staged ? state::Place::ours : state::Place::adopted,
-        .stamp = states[i].stamp};
-  }
-  root.staging.sync_file_system();
-  record.index_sha256 = bundle.write_index(part.spec.name, index);
-  bundle.write_record(record, p.lock_digest);
-  part.record = std::move(record);
-  part.index = std::move(index);
-  part.needed.clear();
-  part.new_files.clear();
-  part.stage_all = false;
-  part.state = plan::PartState::staged;
 }
 
 }  // namespace decant::restore

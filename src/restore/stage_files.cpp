@@ -32,12 +32,18 @@ class FileStager {
         part_{part},
         counters_{std::move(counters)},
         result_{result},
-        directory_{root.staging.make_dirs(part_dir(part), 0700)},
-        tree_{directory_.make_dirs(fs::RelPath::require("tree", "tree"), 0755)},
-        arriving_{directory_.make_dirs(fs::RelPath::require("arriving", "arriving"), 0700)} {}
+        tree_{root.staging.make_dirs(part_dir(part), 0700)
+                  .make_dirs(fs::RelPath::require("tree", "tree"), 0755)},
+        arriving_{root.staging.make_dirs(arriving_dir(part), 0700)} {}
+
+  std::uint64_t network_bytes() const { return network_bytes_; }
+  std::uint64_t local_bytes() const { return local_bytes_; }
 
   Outcome stage(const model::LooseFile& file) {
-    if (auto there = adopt(root_.dir, file.path, file))
+    // An executable one would make this node's digest differ from the others': that is a conflict.
+    const auto facts = root_.dir.stat(file.path);
+    const bool executable = facts && facts->owner_executable();
+    if (auto there = executable ? std::nullopt : adopt(root_.dir, file.path, file))
       return {.state = {unpack::Landed::adopted, there->first}, .sha256 = there->second};
     // Staged by an earlier run that did not come to its end: read it once and keep it.
     if (auto kept = adopt(tree_, file.path, file))
@@ -96,15 +102,10 @@ class FileStager {
       const auto digest = drain(*input.reader);
       if (digest == file.digest) return take_download(input, file, to_cache);
       if (wrong_before) {
-        auto problem = wrong_bytes(escape_for_display(file.repo_path.str()), file.digest, digest,
-                                   input.download->source_name());
-        problem.hint =
-            *wrong_before == digest
-                ? "the source serves the same wrong bytes each time: tell the release's authors"
-                : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
-        auto partial = input.download->release();
-        partial.discard();
-        throw Error{problem};
+        input.download->release().discard();
+        refuse_wrong_bytes(wrong_bytes(escape_for_display(file.repo_path.str()), file.digest, digest,
+                                       input.download->source_name()),
+                           *wrong_before == digest);
       }
       wrong_before = digest;
       input.download->refetch_all();
@@ -167,18 +168,14 @@ class FileStager {
     if (result_.source.empty()) result_.source = name;
   }
 
- public:
   std::atomic<std::uint64_t> network_bytes_{0};
   std::atomic<std::uint64_t> local_bytes_{0};
-
- private:
   Workshop& shop_;
   Prepared& p_;
   const OpenRoot& root_;
   PartWork& part_;
   std::shared_ptr<progress::PartCounters> counters_;
   report::PartResult& result_;
-  fs::DirHandle directory_;
   fs::DirHandle tree_;
   fs::DirHandle arriving_;
   std::mutex mutex_;
@@ -189,6 +186,7 @@ class FileStager {
 void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
                  const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result) {
   auto& p = shop.prepared;
+  refuse_lost_ownership(bundle);
   counters->phase = progress::PartPhase::fetching;
   FileStager stager{shop, root, part, counters, result};
 
@@ -233,8 +231,8 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
       });
     threads.wait();
   }
-  result.bytes_from_network += stager.network_bytes_;
-  result.bytes_from_local += stager.local_bytes_;
+  result.bytes_from_network += stager.network_bytes();
+  result.bytes_from_local += stager.local_bytes();
   if (!problems.empty()) {
     auto worst = problems.front();
     for (const auto& problem : problems)
@@ -251,6 +249,10 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
   index.part_digest =
       part.spec.kind == model::PartKind::place ? *part.spec.file.digest : p.lock.manifest_sha256;
   index.part_size = part.size();
+  std::unordered_map<std::string, std::size_t> old;
+  if (part.index)
+    for (std::size_t i = 0; i < part.index->entries.size(); ++i)
+      old.emplace(part.index->entries[i].path.str(), i);
   for (std::size_t i = 0; i < part.files.size(); ++i) {
     model::IndexEntry entry;
     entry.path = part.files[i].path;
@@ -259,10 +261,9 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
       entry.sha256 = outcomes[i]->sha256;
       states.push_back(outcomes[i]->state);
     } else {
-      const auto old = std::ranges::find(part.index->entries, entry.path, &model::IndexEntry::path);
-      if (old == part.index->entries.end())
-        throw Error{ErrorKind::bug, "a file is neither staged nor in the earlier index"};
-      entry.sha256 = old->sha256;
+      const auto at = old.find(entry.path.str());
+      if (at == old.end()) throw Error{ErrorKind::bug, "a file is neither staged nor in the earlier index"};
+      entry.sha256 = part.index->entries[at->second].sha256;
       states.push_back({});
     }
     index.entries.push_back(std::move(entry));
@@ -270,9 +271,6 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
   // Marks of entries that this run did not touch come from the earlier record, found by path.
   if (part.record && part.index) {
     state::Marks carried(index.entries.size());
-    std::unordered_map<std::string, std::size_t> old;
-    for (std::size_t i = 0; i < part.index->entries.size(); ++i)
-      old.emplace(part.index->entries[i].path.str(), i);
     for (std::size_t i = 0; i < index.entries.size(); ++i)
       if (const auto it = old.find(index.entries[i].path.str()); it != old.end())
         carried[i] = part.record->marks[it->second];
@@ -286,6 +284,11 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
     if (state.landed == unpack::Landed::adopted) ++result.adopted;
   }
   result.entries = index.entries.size();
+  // An interrupted run of a wider selection may have left more in the staged tree, and a publish moves all of
+  // it.
+  std::unordered_set<std::string> wanted;
+  for (const auto& entry : index.entries) wanted.insert(entry.path.str());
+  if (const auto tree = root.staging.open_dir_if_there(tree_dir(part))) keep_only(*tree, {}, wanted);
   record_staged(shop, bundle, root, part, std::move(index), states);
   counters->phase = progress::PartPhase::staged;
 }

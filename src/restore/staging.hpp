@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <unordered_set>
+
 #include "decant/unpack/unpack.hpp"
 #include "object_input.hpp"
 
@@ -24,11 +27,15 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
 void record_staged(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
                    model::PartIndex index, const std::vector<unpack::EntryState>& states);
 
-inline fs::RelPath part_dir(const PartWork& part) {
-  return fs::RelPath::require(state::part_file_name(part.spec.name), "part name");
-}
-inline fs::RelPath tree_dir(const PartWork& part) {
-  return part_dir(part) / fs::RelPath::require("tree", "tree");
-}
+// Throws Error{busy} when another host took the bundle over while this process stood still: asked before
+// anything is removed, recorded or published.
+void refuse_lost_ownership(const state::Bundle& bundle);
+
+// Staged entries that this run does not select leave the staged tree, since a publish moves all of it.
+void drop_unwanted(const Prepared& prepared, PartWork& part, const fs::DirHandle& tree);
+
+// Removes every file below `below` whose path is not wanted, and directories that are empty then.
+void keep_only(const fs::DirHandle& tree, const fs::RelPath& below,
+               const std::unordered_set<std::string>& wanted);
 
 }  // namespace decant::restore

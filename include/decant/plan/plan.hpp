@@ -34,6 +34,8 @@ struct PartFacts {
   std::uint64_t size = 0;   // in the repo (sum of files for loose parts)
   std::uint64_t files = 1;  // repo files
   PartState state = PartState::missing;
+  std::uint64_t in_place_bytes =
+      0;  // content that is in the root or staged already: nothing is written for it
   std::uint64_t present_bytes = 0;  // landed, cached or in place
   bool keeps_download =
       true;  // the bytes stay in the cache; false: they land in staging or are read in place

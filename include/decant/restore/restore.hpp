@@ -70,6 +70,10 @@ struct Prepared;  // everything known before the first write
 // what makes any plan impossible (usage, state, access, network).
 std::shared_ptr<Prepared> prepare(const Request& request, const Services& services);
 
+// What a command says of a prepared request before anything was done: release, lock, parts, conflicts known
+// beforehand.
+report::Result describe(const Prepared& prepared, std::string command);
+
 // The plan of a prepared request: access probed, disks asked.
 plan::Plan make_plan(Prepared& prepared);
 
