@@ -11,6 +11,7 @@
 
 #include "decant/base/c_handle.hpp"
 #include "decant/base/error.hpp"
+#include "decant/base/stop.hpp"
 #include "decant/base/text.hpp"
 
 namespace decant::hash {
@@ -84,12 +85,17 @@ Digest sha256(std::string_view text) {
 }
 
 Digest hash_file(int fd, std::uint64_t size, Algorithm algorithm, std::string_view path) {
+  return hash_file(fd, size, algorithm, path, Stop{});
+}
+
+Digest hash_file(int fd, std::uint64_t size, Algorithm algorithm, std::string_view path, const Stop& stop) {
   const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(size + 1, k_mib));
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(piece);
   Hasher hasher{algorithm, size};
   std::uint64_t done = 0;
   if (size > k_mib) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   for (;;) {
+    stop.throw_if_requested();
     // One byte more than is left, so that a file that goes on shows.
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(piece, size - done + 1));
     const ssize_t got = ::pread(fd, buffer.get(), want, static_cast<off_t>(done));

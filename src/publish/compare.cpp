@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <memory>
 
 #include "decant/base/error.hpp"
 #include "decant/base/text.hpp"
@@ -18,23 +14,12 @@ namespace {
 // nullopt when the file has not that many bytes (any more).
 std::optional<hash::Digest> digest_of(int fd, std::uint64_t size, hash::Algorithm algorithm,
                                       const std::string& path, const Stop& stop) {
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(k_mib);
-  hash::Hasher hasher{algorithm, size};
-  std::uint64_t done = 0;
-  if (size > k_mib) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-  for (;;) {
-    stop.throw_if_requested();
-    const ssize_t got = ::pread(fd, buffer.get(), k_mib, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "read", path);
-    if (got == 0) break;
-    const auto count = static_cast<std::uint64_t>(got);
-    if (count > size - done) return std::nullopt;
-    hasher.update({buffer.get(), static_cast<std::size_t>(count)});
-    done += count;
+  try {
+    return hash::hash_file(fd, size, algorithm, path, stop);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::integrity) return std::nullopt;
+    throw;
   }
-  if (done != size) return std::nullopt;
-  return hasher.finish();
 }
 
 std::string file_words(std::uint64_t size, const std::string& digest, bool executable) {

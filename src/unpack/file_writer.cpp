@@ -39,8 +39,9 @@ std::size_t read_at(int fd, std::span<std::byte> buffer, std::uint64_t offset, s
 
 }  // namespace
 
-FileWriter::FileWriter(const Target& target, Ledger& ledger, progress::PartCounters* counters)
-    : target_{target}, ledger_{ledger}, counters_{counters} {}
+FileWriter::FileWriter(const Target& target, Ledger& ledger, progress::PartCounters* counters,
+                       const Stop& stop)
+    : target_{target}, ledger_{ledger}, counters_{counters}, stop_{stop} {}
 
 void FileWriter::begin(FileJob job) {
   job_ = std::move(job);
@@ -108,6 +109,7 @@ void FileWriter::diverge() {
     read_back_ = true;
     const auto path = target_.existing->path_of(job_.path);
     for (std::uint64_t done = 0; done < offset_;) {
+      stop_.throw_if_requested();
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(k_buffer, offset_ - done));
       const auto got = read_at(existing_.get(), std::span{buffer_}.first(wanted), done, path);
       if (got != wanted) changed_meanwhile(path);
@@ -134,7 +136,8 @@ void FileWriter::end() {
 
 EntryState FileWriter::finish_staged(const hash::Digest& sha256) {
   const auto path = staged_path();
-  if (read_back_ && hash::hash_file(staged_.get(), job_.size, hash::Algorithm::sha256, path) != sha256) {
+  if (read_back_ &&
+      hash::hash_file(staged_.get(), job_.size, hash::Algorithm::sha256, path, stop_) != sha256) {
     changed_meanwhile(target_.existing->path_of(job_.path));
   }
   set_mode(staged_.get(), file_mode(job_.executable), path);

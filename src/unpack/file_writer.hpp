@@ -28,7 +28,8 @@ struct FileJob {
 // staged file read back.
 class FileWriter {
  public:
-  FileWriter(const Target& target, Ledger& ledger, progress::PartCounters* counters);
+  // `stop` ends what takes long besides data(): reading back what was compared.
+  FileWriter(const Target& target, Ledger& ledger, progress::PartCounters* counters, const Stop& stop);
 
   void begin(FileJob job);
   void data(Bytes bytes);
@@ -50,6 +51,7 @@ class FileWriter {
   Target target_;
   Ledger& ledger_;
   progress::PartCounters* counters_;
+  const Stop& stop_;
 
   FileJob job_;
   Way way_ = Way::hash_only;

@@ -21,9 +21,10 @@ std::uint64_t cost_of(const Lanes::Piece& piece) {
 
 }  // namespace
 
-Lanes::Lanes(std::size_t count, const Target& target, Ledger& ledger, progress::PartCounters* counters) {
+Lanes::Lanes(std::size_t count, const Target& target, Ledger& ledger, progress::PartCounters* counters,
+             const Stop& stop) {
   for (std::size_t i = 0; i < count; ++i) {
-    lanes_.push_back(std::make_unique<Lane>(target, ledger, counters));
+    lanes_.push_back(std::make_unique<Lane>(target, ledger, counters, stop));
   }
   // As many as the system grants: each lane waits for a piece first, so the others may still go away.
   std::size_t started = 0;

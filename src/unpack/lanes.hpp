@@ -28,7 +28,8 @@ class Lanes {
     bool end = false;
   };
 
-  Lanes(std::size_t count, const Target& target, Ledger& ledger, progress::PartCounters* counters);
+  Lanes(std::size_t count, const Target& target, Ledger& ledger, progress::PartCounters* counters,
+        const Stop& stop);
   ~Lanes();  // drops what is queued
 
   // The lane for the next file: the one with the least to do, or always the same one for the same path.
@@ -42,8 +43,8 @@ class Lanes {
 
  private:
   struct Lane {
-    Lane(const Target& target, Ledger& ledger, progress::PartCounters* counters)
-        : writer{target, ledger, counters} {}
+    Lane(const Target& target, Ledger& ledger, progress::PartCounters* counters, const Stop& stop)
+        : writer{target, ledger, counters, stop} {}
     BoundedQueue<Piece> queue{64};
     FileWriter writer;
     std::atomic<std::uint64_t> pending{0};

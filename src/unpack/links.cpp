@@ -58,8 +58,8 @@ std::optional<fs::Stamp> adopt(const Finishing& work, const model::IndexEntry& e
   fs::EntryFacts facts;
   const auto file = work.target.existing->open_file_if_there(path, &facts);
   if (!file || facts.size != entry.size || facts.owner_executable() != entry.executable) return std::nullopt;
-  const auto found =
-      hash::hash_file(file->get(), entry.size, hash::Algorithm::sha256, work.target.existing->path_of(path));
+  const auto found = hash::hash_file(file->get(), entry.size, hash::Algorithm::sha256,
+                                     work.target.existing->path_of(path), work.stop);
   if (found != entry.sha256) return std::nullopt;
   return fs::stamp_of(facts);
 }

@@ -165,7 +165,7 @@ UnpackResult unpack_archive(BlockSource& compressed, const model::PartSpec& part
       part.accept.contains(model::Accept::dup_identical) ? Duplicates::accept_identical : Duplicates::refuse;
   UnpackResult result;
   Ledger ledger;
-  Lanes lanes{static_cast<std::size_t>(std::max(options.lanes, 1)), target, ledger, counters.get()};
+  Lanes lanes{static_cast<std::size_t>(std::max(options.lanes, 1)), target, ledger, counters.get(), stop};
   Unpacker unpacker{part.under, target, options, duplicates, ledger, lanes, counters.get()};
   try {
     result.summary = archive::read_archive(compressed, rules_for(part, options), unpacker, budget, stop);

@@ -8,6 +8,10 @@
 #include "decant/base/bytes.hpp"
 #include "decant/hash/digest.hpp"
 
+namespace decant {
+class Stop;
+}
+
 namespace decant::hash {
 
 // Incremental digest of one stream. Reusable: finish() leaves it ready for reset().
@@ -31,8 +35,10 @@ class Hasher {
 Digest sha256(Bytes bytes);
 Digest sha256(std::string_view text);
 
-// Hashes a whole open file from its start with pread in pieces of 1 MiB; throws Error{disk} on read errors
-// and Error{integrity} when the file ends before `size` bytes or goes on after them.
+// Hashes a whole open file from its start with pread in pieces of 1 MiB, asking `stop` before each; throws
+// Error{disk} on read errors and Error{integrity} when the file ends before `size` bytes or goes on after
+// them.
+Digest hash_file(int fd, std::uint64_t size, Algorithm algorithm, std::string_view path, const Stop& stop);
 Digest hash_file(int fd, std::uint64_t size, Algorithm algorithm, std::string_view path);
 
 // CRC-32C (Castagnoli, RFC 3720 appendix B.4), incremental: start with 0.

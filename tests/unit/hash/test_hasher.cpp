@@ -9,6 +9,7 @@
 
 #include "decant/base/error.hpp"
 #include "decant/base/fd.hpp"
+#include "decant/base/stop.hpp"
 #include "support/catch.hpp"
 #include "support/temp_dir.hpp"
 
@@ -84,6 +85,16 @@ TEST_CASE("a file is hashed from its start, whatever its read position") {
     ::lseek(fd.get(), 1, SEEK_SET);
     CHECK(decant::hash::hash_file(fd.get(), size, Algorithm::sha256, "f") == decant::hash::sha256(bytes));
   }
+}
+
+TEST_CASE("a stop request ends the hashing of a file") {
+  const decant::test::TempDir dir;
+  decant::test::write_file(dir / "f", "12345");
+  const decant::Fd fd = open_file(dir / "f");
+  decant::Stop stop;
+  CHECK(decant::hash::hash_file(fd.get(), 5, Algorithm::sha256, "f", stop) == decant::hash::sha256("12345"));
+  stop.request(2);
+  CHECK_THROWS_AS(decant::hash::hash_file(fd.get(), 5, Algorithm::sha256, "f", stop), decant::Interrupted);
 }
 
 TEST_CASE("a file of another size is an integrity error, one that cannot be read a disk error") {
