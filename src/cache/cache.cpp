@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "decant/base/error.hpp"
 #include "decant/base/text.hpp"
+#include "decant/fs/sys.hpp"
 
 namespace decant::cache {
 namespace {
@@ -73,15 +75,19 @@ void Cache::remove_leftovers(const hash::Digest& digest, std::uint64_t size) {
     Partial::remove_empty_leftovers(*directory, digest.hex(), size, digest);
 }
 
-void Cache::remove_bad_final(const hash::Digest& digest, int fd) {
+bool Cache::remove_bad_final(const hash::Digest& digest, int fd) {
   const auto directory = find_directory(path_, digest);
-  if (!directory) return;
-  const auto there = directory->stat(name_of(digest));
+  if (!directory) return true;
+  const fs::RelPath name = name_of(digest);
+  const auto there = directory->stat(name);
   const fs::EntryFacts bad = fs::facts_of(fd);
-  if (there && there->dev == bad.dev && there->ino == bad.ino) directory->remove_file(name_of(digest));
+  if (!there || there->dev != bad.dev || there->ino != bad.ino) return true;
+  if (fs::sys::unlinkat(directory->fd(), name.str().c_str(), 0) == 0 || errno == ENOENT) return true;
+  if (errno == EROFS || errno == EACCES || errno == EPERM) return false;
+  throw_errno(errno, "remove", directory->path_of(name));
 }
 
-Partial Cache::begin(const hash::Digest& digest, std::uint64_t size, const Stop* stop) {
+Partial Cache::begin(const hash::Digest& digest, std::uint64_t size, const Stop& stop) {
   const fs::DirHandle directory = make_directory(path_, digest);
   if (const auto there = directory.stat(name_of(digest))) {
     refuse_other_types(directory, name_of(digest), *there);

@@ -219,14 +219,14 @@ void remove_rest(const fs::DirHandle& parent, const Leftover& leftover) {
 }
 
 // Good chunks of a file that may still be written by its owner.
-void copy_good_chunks(const Leftover& leftover, Partial::Impl& to, const Stop* stop) {
+void copy_good_chunks(const Leftover& leftover, Partial::Impl& to, const Stop& stop) {
   const auto bytes_dir = leftover.dir.open_dir_if_there(bytes_name());
   if (!bytes_dir) return;
   const std::uint64_t size = to.content.header.size;
   const auto from = look_into(*bytes_dir, size, &to.content.header.digest);
   if (!from) return;
   for (std::uint64_t chunk = 0; chunk < from->chunks.size(); ++chunk) {
-    if (stop != nullptr) stop->throw_if_requested();
+    stop.throw_if_requested();
     if (from->chunks[chunk].state == ChunkState::missing) continue;
     const ByteRange range = range_of_chunk(size, chunk);
     const auto bytes = read_at(from->data.get(), range.offset, range.length, bytes_dir->path());
@@ -281,7 +281,7 @@ std::optional<Content> take_best(const fs::DirHandle& parent, const fs::DirHandl
 }  // namespace
 
 Partial Partial::claim_or_create(const fs::DirHandle& parent, const std::string& prefix, std::uint64_t size,
-                                 const hash::Digest& digest, const Stop* stop) {
+                                 const hash::Digest& digest, const Stop& stop) {
   auto name = std::make_unique<OpenName>(prefix + std::string{k_infix} + random_hex(8));
   auto impl = std::make_unique<Impl>(parent, std::move(name));
   bool taken = false;

@@ -57,11 +57,12 @@ class Cache {
   // What killed processes left beside an object that has its final name: empty partials.
   void remove_leftovers(const hash::Digest& digest, std::uint64_t size);
   // A final of the right name whose bytes proved wrong: removed if it is still the open file (dev, ino).
-  void remove_bad_final(const hash::Digest& digest, int fd);
+  // False when it stays, as this cache may only be read.
+  bool remove_bad_final(const hash::Digest& digest, int fd);
 
   // Throws Error{conflict} when the final's name is taken by something that is no regular file. `stop`: see
   // Partial::claim_or_create.
-  Partial begin(const hash::Digest& digest, std::uint64_t size, const Stop* stop = nullptr);
+  Partial begin(const hash::Digest& digest, std::uint64_t size, const Stop& stop);
   // The partial's bytes were proven: makes it the final. When another process was first, the partial is
   // discarded; a file of another size under that name is replaced, as it cannot be the object.
   void finish(Partial partial, const hash::Digest& digest);

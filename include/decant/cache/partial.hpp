@@ -38,9 +38,9 @@ class Partial {
   struct Impl;
   // Claims the leftover below `parent` that has most landed bytes and whose owner is dead, or this process if
   // it is not open any more; else makes a new one. Free leftovers that hold nothing of use are removed.
-  // `stop`, when given, ends the copying of another host's bytes with Interrupted.
+  // `stop` ends the copying of another host's bytes with Interrupted.
   static Partial claim_or_create(const fs::DirHandle& parent, const std::string& prefix, std::uint64_t size,
-                                 const hash::Digest& digest, const Stop* stop = nullptr);
+                                 const hash::Digest& digest, const Stop& stop);
   // Landed bytes of the best leftover that could be claimed now; for plan and status. Writes nothing.
   static std::uint64_t landed_bytes_of_leftovers(const fs::DirHandle& parent, const std::string& prefix,
                                                  std::uint64_t size);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "decant/base/stop.hpp"
 #include "decant/cache/partial.hpp"
 #include "decant/fs/owner.hpp"
 #include "decant/hash/hasher.hpp"
@@ -20,7 +21,8 @@ inline fs::RelPath rel(std::string_view text) {
 
 inline cache::Partial claim(const std::string& directory, const std::string& prefix,
                             const std::string& content) {
-  return cache::Partial::claim_or_create(open_dir(directory), prefix, content.size(), hash::sha256(content));
+  return cache::Partial::claim_or_create(open_dir(directory), prefix, content.size(), hash::sha256(content),
+                                         Stop{});
 }
 
 inline std::string_view chunk_of(const std::string& content, const cache::Partial& partial,

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "cache_support.hpp"
 #include "decant/base/error.hpp"
+#include "decant/fs/sys.hpp"
 #include "support/catch.hpp"
 
 using namespace decant;
@@ -26,7 +28,7 @@ struct Fixture {
   std::string final_path = directory + "/" + digest.hex();
 
   void bring() {
-    cache::Partial partial = cache.begin(digest, content.size());
+    cache::Partial partial = cache.begin(digest, content.size(), Stop{});
     land_missing(partial, content);
     cache.finish(std::move(partial), digest);
   }
@@ -97,7 +99,7 @@ TEST_CASE("what is no regular file of the right size is no final") {
   CHECK_FALSE(f.cache.open_final(f.digest, f.content.size()));
   if (row.refused) {
     try {
-      f.cache.begin(f.digest, f.content.size());
+      f.cache.begin(f.digest, f.content.size(), Stop{});
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::conflict);
@@ -111,7 +113,7 @@ TEST_CASE("what is no regular file of the right size is no final") {
 
 TEST_CASE("when another process was first, ours is dropped") {
   Fixture f;
-  cache::Partial ours = f.cache.begin(f.digest, f.content.size());
+  cache::Partial ours = f.cache.begin(f.digest, f.content.size(), Stop{});
   land_missing(ours, f.content);
   f.bring();
   struct stat before {};
@@ -129,14 +131,24 @@ TEST_CASE("a bad final is removed only while it is that very file") {
   const auto bad = f.cache.open_final(f.digest, f.content.size());
   REQUIRE(bad);
   SECTION("it is") {
-    f.cache.remove_bad_final(f.digest, bad->get());
+    CHECK(f.cache.remove_bad_final(f.digest, bad->get()));
     CHECK_FALSE(exists(f.final_path));
-    f.cache.remove_bad_final(f.digest, bad->get());  // gone: fine
+    CHECK(f.cache.remove_bad_final(f.digest, bad->get()));  // gone: fine
+  }
+  SECTION("it is, in a cache that may only be read") {
+    const int refusal = GENERATE(EROFS, EACCES, EPERM);
+    const fs::sys::ScopedHook hook{[&](std::string_view, unsigned long) { return refusal; }};
+    CHECK_FALSE(f.cache.remove_bad_final(f.digest, bad->get()));
+    CHECK(exists(f.final_path));
+  }
+  SECTION("it is, on a disk that fails") {
+    const fs::sys::ScopedHook hook{[](std::string_view, unsigned long) { return EIO; }};
+    CHECK_THROWS_AS(f.cache.remove_bad_final(f.digest, bad->get()), Error);
   }
   SECTION("somebody has brought a better one") {
     std::filesystem::remove(f.final_path);
     f.bring();
-    f.cache.remove_bad_final(f.digest, bad->get());
+    CHECK(f.cache.remove_bad_final(f.digest, bad->get()));
     CHECK(exists(f.final_path));
   }
 }
@@ -151,7 +163,7 @@ TEST_CASE("a cache that may only be read serves its finals") {
   CHECK(f.cache.open_final(f.digest, f.content.size()));
   if (::geteuid() != 0) {
     try {
-      f.cache.begin(f.digest, f.content.size());
+      f.cache.begin(f.digest, f.content.size(), Stop{});
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::disk);

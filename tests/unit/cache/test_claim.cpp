@@ -140,7 +140,7 @@ TEST_CASE("another host's partial is copied once its heartbeat is old") {
     Stop stop;
     stop.request(2);
     CHECK_THROWS_AS(cache::Partial::claim_or_create(open_dir(dir.path()), "f", content.size(),
-                                                    hash::sha256(content), &stop),
+                                                    hash::sha256(content), stop),
                     Interrupted);
     CHECK(exists(path));
   }

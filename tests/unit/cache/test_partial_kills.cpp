@@ -21,7 +21,7 @@ void bring(const std::string& cache_path, const std::string& content) {
   cache::Cache cache{cache_path};
   const hash::Digest digest = hash::sha256(content);
   if (cache.open_final(digest, content.size())) return;
-  cache::Partial partial = cache.begin(digest, content.size());
+  cache::Partial partial = cache.begin(digest, content.size(), Stop{});
   land_missing(partial, content);
   cache.finish(std::move(partial), digest);
 }

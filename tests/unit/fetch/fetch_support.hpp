@@ -154,7 +154,7 @@ inline fs::DirHandle open_dir(const std::string& path) {
 
 inline cache::Partial partial_for(const TempDir& dir, const source::Object& object) {
   return cache::Partial::claim_or_create(open_dir(dir.path()), object.digest.hex(), object.size,
-                                         object.digest);
+                                         object.digest, Stop{});
 }
 
 inline void write_chunk(cache::Partial& partial, const std::string& content, std::uint64_t chunk) {
