@@ -49,7 +49,7 @@ model::RepoType repo_type_of(const ReleaseOptions& options, const SourceArgument
     throw Error{
         ErrorKind::usage,
         fmt::format("SOURCE says {} and --repo-type says {}", to_string(*source.repo_type), to_string(given)),
-        "leave one of them out"};
+        "write hf://datasets/ORG/NAME for a dataset, hf://models/ORG/NAME for a model"};
   return given;
 }
 
@@ -69,19 +69,19 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
-// The whole restore line, as a plan prints it.
+}  // namespace
+
+// Output options are left out: they change nothing of what is done.
 std::string restore_line(const ReleaseOptions& options, const std::string& commit) {
   std::string line = "decant restore";
   const auto add = [&](std::string_view flag, const std::string& value) {
     if (!value.empty()) line += fmt::format(" {} {}", flag, shell_quote(value));
   };
+  const auto add_number = [&](std::string_view flag, std::optional<int> value) {
+    if (value) line += fmt::format(" {} {}", flag, *value);
+  };
   // A revision inside SOURCE gives way to the full commit.
-  std::string source = options.source;
-  if (const auto at = source.find('@'); source.starts_with("hf://") && at != std::string::npos) {
-    const auto slash = source.find('/', at);
-    source = source.substr(0, at) + (slash == std::string::npos ? "" : source.substr(slash));
-  }
-  if (!source.empty()) line += " " + shell_quote(source);
+  if (!options.source.empty()) line += " " + shell_quote(without_revision(options.source));
   add("--repo-type", options.repo_type);
   add("--release", options.release);
   add("--revision", commit);
@@ -96,10 +96,12 @@ std::string restore_line(const ReleaseOptions& options, const std::string& commi
   add("--endpoint", options.endpoint);
   if (options.reextract) line += " --reextract";
   if (options.offline) line += " --offline";
+  add_number("--jobs", options.jobs);
+  add_number("--connections", options.connections);
+  add("--memory", options.memory);
+  add("--stall-timeout", options.stall_timeout);
   return line;
 }
-
-}  // namespace
 
 std::map<std::string, std::string> parse_places(const std::vector<std::string>& words,
                                                 std::string_view flag) {
@@ -183,11 +185,12 @@ void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o,
       command.add_option("--endpoint", o.endpoint, "Address of the hub (default: HF_ENDPOINT)")
           ->type_name("URL"),
       "DECANT_ENDPOINT");
-  session.bind_environment(command,
-                           command.add_option("--jobs", o.jobs, "CPU workers (default: as many as cores)")
-                               ->type_name("N")
-                               ->check(CLI::Range(1, 1024)),
-                           "DECANT_JOBS");
+  if (purpose == For::restore)  // fetch unpacks nothing
+    session.bind_environment(command,
+                             command.add_option("--jobs", o.jobs, "CPU workers (default: as many as cores)")
+                                 ->type_name("N")
+                                 ->check(CLI::Range(1, 1024)),
+                             "DECANT_JOBS");
   session.bind_environment(command,
                            command.add_option("--connections", o.connections, "Connections at one time")
                                ->type_name("N")
@@ -263,15 +266,17 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   request.reextract = o.reextract;
   // A directory is read without any connection.
   request.offline = o.offline && !(source && source->kind == model::SourceKind::directory);
-  request.jobs = o.jobs;
-  request.connections = o.connections;
-  const auto memory = parse_size(o.memory);
-  if (!memory || *memory < 32 * k_mib)
-    throw Error{ErrorKind::usage,
-                fmt::format("--memory {}: not a size of at least 32M", escape_for_display(o.memory)),
-                "write 192M or 1G"};
-  request.memory = *memory;
-  request.stall_timeout = parse_time(o.stall_timeout, "--stall-timeout");
+  request.jobs = o.jobs.value_or(request.jobs);
+  request.connections = o.connections.value_or(request.connections);
+  if (!o.memory.empty()) {
+    const auto memory = parse_size(o.memory);
+    if (!memory || *memory < 32 * k_mib)
+      throw Error{ErrorKind::usage,
+                  fmt::format("--memory {}: not a size of at least 32M", escape_for_display(o.memory)),
+                  "write 192M or 1G"};
+    request.memory = *memory;
+  }
+  if (!o.stall_timeout.empty()) request.stall_timeout = parse_time(o.stall_timeout, "--stall-timeout");
   request.tool_version = std::string{k_version};
   request.command_line = [o](const std::string& commit) { return restore_line(o, commit); };
 

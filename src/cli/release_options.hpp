@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace decant::cli {
 
-// The options that restore, plan and fetch share.
+// The options that restore, plan and fetch share; empty: not given, the request's own default holds.
 struct ReleaseOptions {
   std::string source;
   std::string repo_type;
@@ -29,10 +30,10 @@ struct ReleaseOptions {
   bool reextract = false;
   bool offline = false;
   std::string endpoint;
-  int jobs = 0;
-  int connections = 8;
-  std::string memory = "192M";
-  std::string stall_timeout = "30s";
+  std::optional<int> jobs;
+  std::optional<int> connections;
+  std::string memory;
+  std::string stall_timeout;
 };
 
 enum class For { restore, fetch };
@@ -47,6 +48,9 @@ struct ReleaseJob {
 };
 // Throws Error{usage} for anything that does not fit together. May look at the bundle's lock, writes nothing.
 std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& options, Session& session, For purpose);
+
+// The whole restore line, as a plan prints it.
+std::string restore_line(const ReleaseOptions& options, const std::string& commit);
 
 // "NAME=DIR" pairs of --root and --tree; throws Error{usage} that names the flag.
 std::map<std::string, std::string> parse_places(const std::vector<std::string>& words, std::string_view flag);

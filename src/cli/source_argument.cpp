@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "decant/base/error.hpp"
 #include "decant/base/text.hpp"
+#include "decant/fs/rel_path.hpp"
 
 namespace decant::cli {
 
 namespace {
+
+constexpr std::string_view k_hf = "hf://";
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw Error{Problem{.kind = ErrorKind::usage,
@@ -30,35 +34,64 @@ bool is_name(std::string_view name) {
          });
 }
 
-SourceArgument parse_hf(const std::string& text) {
-  SourceArgument out;
-  std::string rest = text.substr(std::string_view{"hf://"}.size());
-  for (const auto& [prefix, type] : {std::pair{std::string{"datasets/"}, model::RepoType::dataset},
-                                     std::pair{std::string{"models/"}, model::RepoType::model}}) {
-    if (!rest.starts_with(prefix)) continue;
-    out.repo_type = type;
-    rest = rest.substr(prefix.size());
-    break;
-  }
-  if (rest.starts_with("spaces/")) refuse(text, "spaces are not supported");
+// hf://[TYPE/]ORG/NAME[@REV][/PATH], taken apart: '@' and its revision belong to NAME, so a '@' in PATH
+// stays.
+struct HfAddress {
+  std::string type;  // "datasets/", "models/" or empty
+  std::string repo;
+  std::optional<std::string> revision;
+  std::string path;
+};
+
+// The hub's own refs hold slashes, and its tools write them so: refs/pr/1, refs/convert/parquet. Of "refs"
+// and the path behind it, the part of the path that still belongs to the revision.
+std::size_t rest_of_ref(std::string_view path) {
+  for (const std::string_view prefix : {"pr/", "convert/"})
+    if (path.starts_with(prefix) && path.size() > prefix.size() && path[prefix.size()] != '/')
+      return std::min(path.find('/', prefix.size()), path.size());
+  return 0;
+}
+
+HfAddress take_apart(const std::string& text) {
+  HfAddress out;
+  std::string rest = text.substr(k_hf.size());
+  for (const std::string_view type : {"datasets/", "models/"})
+    if (rest.starts_with(type)) out.type = type;
+  if (out.type.empty() && rest.starts_with("spaces/")) refuse(text, "spaces are not supported");
+  rest = rest.substr(out.type.size());
   const auto slash = rest.find('/');
   if (slash == std::string::npos) refuse(text, "it names no ORG/NAME");
-  const auto at = rest.find('@', slash);
-  const auto after_name = at != std::string::npos ? at : rest.find('/', slash + 1);
-  out.repo = rest.substr(0, std::min(after_name, rest.find('/', slash + 1)));
-  if (at != std::string::npos) {
-    out.repo = rest.substr(0, at);
-    const auto path = rest.find('/', at);
-    out.revision = rest.substr(at + 1, path == std::string::npos ? path : path - at - 1);
-    // refs/pr/1 holds slashes: written percent-encoded, as in the hub's own URLs.
-    for (auto i = out.revision->find("%2F"); i != std::string::npos; i = out.revision->find("%2F"))
-      out.revision->replace(i, 3, "/");
+  const auto end = std::min(rest.find('/', slash + 1), rest.size());
+  out.repo = rest.substr(0, end);
+  if (end < rest.size()) out.path = rest.substr(end + 1);
+  if (const auto at = out.repo.find('@', slash); at != std::string::npos) {
+    out.revision = out.repo.substr(at + 1);
+    out.repo.resize(at);
     if (out.revision->empty()) refuse(text, "the revision after '@' is empty");
-    if (path != std::string::npos && path + 1 < rest.size()) out.path = rest.substr(path + 1);
-  } else if (after_name != std::string::npos && after_name + 1 < rest.size()) {
-    out.path = rest.substr(after_name + 1);
+    if (const auto more = rest_of_ref(out.path); *out.revision == "refs" && more > 0) {
+      *out.revision += "/" + out.path.substr(0, more);
+      out.path.erase(0, more + 1);
+    }
   }
-  if (out.path && out.path->ends_with('/')) out.path->pop_back();
+  return out;
+}
+
+SourceArgument parse_hf(const std::string& text) {
+  auto address = take_apart(text);
+  SourceArgument out;
+  // As everywhere on the hub, an address without a type is a model's.
+  out.repo_type = address.type == "datasets/" ? model::RepoType::dataset : model::RepoType::model;
+  out.repo = std::move(address.repo);
+  out.revision = std::move(address.revision);
+  // Other slashes are written percent-encoded, as in the hub's own URLs.
+  for (const std::string_view slash : {"%2F", "%2f"})
+    while (out.revision && out.revision->find(slash) != std::string::npos)
+      out.revision->replace(out.revision->find(slash), slash.size(), "/");
+  while (address.path.ends_with('/')) address.path.pop_back();
+  if (!address.path.empty()) {
+    if (!fs::RelPath::parse(address.path)) refuse(text, "what follows NAME is no path in a repo");
+    out.path = std::move(address.path);
+  }
   return out;
 }
 
@@ -75,7 +108,7 @@ SourceArgument parse_source(const std::string& text) {
   }
   if (text.starts_with("http://") || text.starts_with("https://"))
     refuse(text, "an http(s) address is no source of this version");
-  if (text.starts_with("hf://")) {
+  if (text.starts_with(k_hf)) {
     out = parse_hf(text);
   } else if (text.find("://") != std::string::npos) {
     refuse(text, "unknown kind of address");
@@ -87,6 +120,13 @@ SourceArgument parse_source(const std::string& text) {
       !is_name(std::string_view{out.repo}.substr(slash + 1)))
     refuse(text, "it is neither a repo name nor a path");
   return out;
+}
+
+std::string without_revision(const std::string& text) {
+  if (!text.starts_with(k_hf)) return text;
+  const auto address = take_apart(text);
+  std::string out = std::string{k_hf} + address.type + address.repo;
+  return address.path.empty() ? out : out + "/" + address.path;
 }
 
 }  // namespace decant::cli

@@ -13,7 +13,7 @@ struct SourceArgument {
   model::SourceKind kind = model::SourceKind::hub;
   std::string repo;                          // hub: ORG/NAME
   std::string directory;                     // directory: the path
-  std::optional<model::RepoType> repo_type;  // hf://datasets/… and hf://models/… say it
+  std::optional<model::RepoType> repo_type;  // hf:// says it: a model where no type is written
   std::optional<std::string> revision;       // @REV
   std::optional<std::string> path;           // /PATH
 };
@@ -21,5 +21,8 @@ struct SourceArgument {
 // ORG/NAME, hf://[datasets/|models/]ORG/NAME[@REV][/PATH], dir:PATH, or a path beginning with '/', './' or
 // '../'. Throws Error{usage} that shows the forms.
 SourceArgument parse_source(const std::string& text);
+
+// The same SOURCE without its @REV.
+std::string without_revision(const std::string& text);
 
 }  // namespace decant::cli
