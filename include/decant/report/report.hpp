@@ -132,7 +132,7 @@ struct Result {
 int exit_code(const Result& result);
 
 // True when running the same line again, unchanged, can get further (network, busy, incomplete, signals,
-// disk).
+// disk), be it after somebody made room or restored (docs/exit_codes.md).
 bool is_retryable(int exit_code) noexcept;
 
 struct ReportMeta {
