@@ -70,12 +70,16 @@ std::string text_after_digest(const RestoreLock& lock) {
       "    \"endpoint\": {},\n"
       "    \"repo_type\": \"{}\",\n"
       "    \"repo\": {},\n"
+      "{}"
       "    \"requested_revision\": {},\n"
       "    \"commit\": {}\n"
       "  }},\n",
       json_quote(lock.tool_version), to_string(source.kind), json_quote(source.endpoint),
-      to_string(source.repo_type), json_quote(source.repo), json_quote(source.requested_revision),
-      json_quote(source.commit));
+      to_string(source.repo_type), json_quote(source.repo),
+      source.requested_repo.empty()
+          ? std::string{}
+          : fmt::format("    \"requested_repo\": {},\n", json_quote(source.requested_repo)),
+      json_quote(source.requested_revision), json_quote(source.commit));
   fmt::format_to(std::back_inserter(out),
                  "  {},\n"
                  "  \"release_id\": {},\n"
@@ -144,6 +148,7 @@ LockSource read_source(const Node& node) {
   const Node commit = node.require("commit", "a commit id");
   source.endpoint = endpoint.text();
   source.repo = repo.text();
+  if (const auto asked = node.find("requested_repo")) source.requested_repo = asked->text();
   source.requested_revision = node.require("requested_revision", "a revision").text();
   source.commit = commit.text();
   if (source.endpoint.find('@') != std::string::npos) endpoint.fail("no credentials in it", "an @");

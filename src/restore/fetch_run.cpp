@@ -47,7 +47,8 @@ std::uint64_t fetch_object(Workshop& shop, const source::Object& object,
                            const std::shared_ptr<progress::PartCounters>& counters,
                            std::string& source_name) {
   auto& p = shop.prepared;
-  auto download = shop.downloader().start(object, p.cache->begin(object.digest, object.size, p.stop()), counters);
+  auto download =
+      shop.downloader().start(object, p.cache->begin(object.digest, object.size, p.stop()), counters);
   for (std::optional<hash::Digest> wrong_before;;) {
     auto reader = fetch::read_download(download, object, shop.budget, p.stop());
     const auto digest = drain(*reader);
@@ -116,38 +117,37 @@ void fill_cache(Prepared& p, report::Result& result) {
   std::atomic<std::size_t> next{0};
   ThreadGroup threads;
   const auto count = std::min(missing.size(), static_cast<std::size_t>(p.request.connections) + 2);
-  for (std::size_t t = 0; t < count; ++t)
-    threads.start([&] {
-      for (;;) {
-        const auto position = next.fetch_add(1);
-        if (position >= missing.size()) return;
-        p.stop().throw_if_requested();
-        const auto& job = *missing[position];
-        try {
-          std::string source_name;
-          const auto bytes = fetch_object(shop, job.object, counters[job.parts.front()], source_name);
-          std::lock_guard lock{mutex};
-          result.parts[job.parts.front()].bytes_from_network += bytes;
-          for (const auto part : job.parts) {
-            result.parts[part].source = source_name;
-            if (--left[part] > 0 || result.parts[part].problem) continue;
-            result.parts[part].outcome = report::PartOutcome::fetched;
-            counters[part]->phase = progress::PartPhase::done;
-          }
-        } catch (const Error& error) {
-          std::lock_guard lock{mutex};
-          for (const auto part : job.parts) {
-            auto& out = result.parts[part];
-            auto problem = error.problem();
-            problem.thing = fmt::format("part {}: {}", out.name, problem.thing);
-            p.reporter().problem(problem);
-            if (!out.problem) out.problem = problem;
-            out.outcome = report::PartOutcome::failed;
-            counters[part]->phase = progress::PartPhase::failed;
-          }
+  start_workers(threads, count, [&] {
+    for (;;) {
+      const auto position = next.fetch_add(1);
+      if (position >= missing.size()) return;
+      p.stop().throw_if_requested();
+      const auto& job = *missing[position];
+      try {
+        std::string source_name;
+        const auto bytes = fetch_object(shop, job.object, counters[job.parts.front()], source_name);
+        std::lock_guard lock{mutex};
+        result.parts[job.parts.front()].bytes_from_network += bytes;
+        for (const auto part : job.parts) {
+          result.parts[part].source = source_name;
+          if (--left[part] > 0 || result.parts[part].problem) continue;
+          result.parts[part].outcome = report::PartOutcome::fetched;
+          counters[part]->phase = progress::PartPhase::done;
+        }
+      } catch (const Error& error) {
+        std::lock_guard lock{mutex};
+        for (const auto part : job.parts) {
+          auto& out = result.parts[part];
+          auto problem = error.problem();
+          problem.thing = fmt::format("part {}: {}", out.name, problem.thing);
+          p.reporter().problem(problem);
+          if (!out.problem) out.problem = problem;
+          out.outcome = report::PartOutcome::failed;
+          counters[part]->phase = progress::PartPhase::failed;
         }
       }
-    });
+    }
+  });
   threads.wait();
 }
 

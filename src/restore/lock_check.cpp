@@ -31,7 +31,8 @@ void compare_with_request(const model::RestoreLock& lock, const Request& request
       if (request.asked->repo_type != lock.source.repo_type)
         refuse("repo type", std::string{to_string(lock.source.repo_type)},
                std::string{to_string(request.asked->repo_type)});
-      if (to_lower_ascii(request.asked->repo) != to_lower_ascii(lock.source.repo))
+      const auto asked = to_lower_ascii(request.asked->repo);
+      if (asked != to_lower_ascii(lock.source.repo) && asked != to_lower_ascii(lock.source.requested_repo))
         refuse("repo", lock.source.repo, request.asked->repo);
     }
   }

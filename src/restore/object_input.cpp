@@ -64,9 +64,10 @@ ObjectInput Workshop::open(const source::Object& object, const fs::DirHandle& pr
         fetch::read_file(input.fd.get(), object.path.str(), object, budget, counters, prepared.stop());
     return input;
   }
-  auto partial = to_cache && cache ? cache->begin(object.digest, object.size, prepared.stop())
-                                   : cache::Partial::claim_or_create(private_dir, object.digest.hex(),
-                                                                     object.size, object.digest, prepared.stop());
+  auto partial = to_cache && cache
+                     ? cache->begin(object.digest, object.size, prepared.stop())
+                     : cache::Partial::claim_or_create(private_dir, object.digest.hex(), object.size,
+                                                       object.digest, prepared.stop());
   input.download = downloader().start(object, std::move(partial), counters);
   input.reader = fetch::read_download(input.download, object, budget, prepared.stop());
   return input;
@@ -80,6 +81,16 @@ Problem wrong_bytes(const std::string& thing, const hash::Digest& expected, cons
           .expected = expected.hex(),
           .found = fmt::format("{} from {}", found.hex(), from),
           .hint = {}};
+}
+
+void start_workers(ThreadGroup& threads, std::size_t count, const std::function<void()>& work) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (threads.try_start(work)) continue;
+    if (i > 0) return;
+    throw Error{ErrorKind::disk,
+                "cannot start a thread: the limit of threads, processes or memory is reached",
+                "raise the limit (ulimit -u, ulimit -v), or use --jobs 1 --connections 1"};
+  }
 }
 
 void refuse_wrong_bytes(Problem problem, bool same_each_time) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 
+#include "decant/base/threads.hpp"
 #include "decant/fetch/downloader.hpp"
 #include "prepared.hpp"
 
@@ -49,6 +51,10 @@ class Workshop {
 // The bytes were not what the release says: what to tell.
 Problem wrong_bytes(const std::string& thing, const hash::Digest& expected, const hash::Digest& found,
                     const std::string& from);
+
+// Starts up to `count` threads over the same work; fewer when the system refuses some, Error{disk} when it
+// refuses all.
+void start_workers(ThreadGroup& threads, std::size_t count, const std::function<void()>& work);
 
 // Throws it as Error after the second try; the hint says whether both tries gave the same bytes.
 [[noreturn]] void refuse_wrong_bytes(Problem problem, bool same_each_time);

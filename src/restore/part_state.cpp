@@ -38,7 +38,8 @@ std::vector<std::size_t> never_restored(const Prepared& p, const PartWork& part)
 }
 
 // A published entry whose stamp changed: is it still the same content? Then its mark is renewed in memory.
-bool is_same_content(const fs::DirHandle& root, const PartWork& part, std::size_t i, state::EntryMark& mark) {
+bool is_same_content(const fs::DirHandle& root, const PartWork& part, std::size_t i, state::EntryMark& mark,
+                     const Stop& stop) {
   const auto& entry = part.index->entries[i];
   const auto path = installed_path(part, entry.path);
   if (entry.type == model::EntryType::symlink) {
@@ -52,7 +53,7 @@ bool is_same_content(const fs::DirHandle& root, const PartWork& part, std::size_
   fs::EntryFacts facts;
   const auto fd = root.open_file_if_there(path, &facts);
   if (!fd || facts.size != entry.size || facts.owner_executable() != entry.executable) return false;
-  if (hash::hash_file(fd->get(), entry.size, hash::Algorithm::sha256, path.str()) != entry.sha256)
+  if (hash::hash_file(fd->get(), entry.size, hash::Algorithm::sha256, path.str(), stop) != entry.sha256)
     return false;
   mark.stamp = fs::stamp_of(facts);
   return true;
@@ -87,7 +88,7 @@ void look_at_published(Prepared& p, PartWork& part, const fs::DirHandle& root) {
   for (const auto i : presence.changed) {
     p.stop().throw_if_requested();
     const auto& entry = part.index->entries[i];
-    if (is_same_content(root, part, i, part.record->marks[i])) {
+    if (is_same_content(root, part, i, part.record->marks[i], p.stop())) {
       part.marks_renewed = true;
       continue;
     }

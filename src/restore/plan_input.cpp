@@ -87,7 +87,12 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
   facts.keeps_download = part.is_archive()
                              ? p.request.cache.has_value() && !in_place
                              : p.request.cache_given && p.request.cache.has_value() && !in_place;
-  if (in_place && part.selected) facts.present_bytes = facts.size;
+  // Read where it is: nothing is fetched, nothing kept.
+  if (in_place && part.selected) {
+    facts.present_bytes = facts.size;
+    if (facts.state == plan::PartState::missing || facts.state == plan::PartState::partial)
+      facts.state = plan::PartState::cached;
+  }
   facts.partial_selection = part.selected && !p.selection.wants_whole_part(part.spec);
   facts.window_log = part.spec.window_log;
   if (!part.is_archive()) {

@@ -37,9 +37,29 @@ fs::RelPath arriving_dir(const PartWork& part) {
   return part_dir(part) / fs::RelPath::require("arriving", "arriving");
 }
 
+namespace {
+
+// Loose files of a directory: the locked ones by path and size; their bytes are proven when they are read.
+void require_locked_files(source::Repository& directory, const model::RestoreLock& lock) {
+  std::map<std::string, std::uint64_t> there;
+  for (const auto& file : directory.list(lock.release_path.str())) there.emplace(file.path, file.size);
+  for (const auto& part : lock.parts) {
+    const auto at = there.find(part.path.str());
+    if (at != there.end() && at->second == part.size) continue;
+    throw Error{
+        Problem{.kind = ErrorKind::state,
+                .thing = directory.describe() + " holds other files than this bundle is locked to",
+                .expected = fmt::format("{} of {} bytes", escape_for_display(part.path.str()), part.size),
+                .found = at == there.end() ? "no such file" : fmt::format("{} bytes", at->second),
+                .hint = "name the directory that holds the locked files, or use another --bundle"}};
+  }
+}
+
+}  // namespace
+
 source::Repository& Prepared::repository() {
   if (repository_) return *repository_;
-  if (request.offline)
+  if (request.offline && lock.source.kind != model::SourceKind::directory)
     throw Error{
         ErrorKind::incomplete, "something is missing here and --offline forbids to fetch it",
         "run the same line without --offline, or fill the cache with decant fetch where there is a network"};
@@ -60,6 +80,9 @@ source::Repository& Prepared::repository() {
                     .found = bytes ? "manifest SHA-256 " + hash::sha256(*bytes).hex() : "no manifest",
                     .hint = "name the directory that holds the locked release, or use another --bundle"}};
     }
+    if (lock.source.kind == model::SourceKind::directory &&
+        lock.manifest_origin == model::ManifestOrigin::none)
+      require_locked_files(*opened, lock);
   }
   repository_ = std::move(opened);
   return *repository_;
@@ -81,7 +104,8 @@ void place_roots(Prepared& p) {
   p.roots["bundle"] = {.path = bundle, .recorded = "."};
   const auto known = p.manifest.root_names();
   for (const auto& [name, directory] : p.request.roots) {
-    if (name == "bundle") continue;
+    if (name == "bundle")
+      throw Error{ErrorKind::usage, "the root bundle is where --bundle says", "leave --root bundle= out"};
     const bool is_known = std::ranges::find(known, name) != known.end();
     // A profile may set the runtime's place for every release.
     if (!is_known && name == "runtime") continue;
@@ -122,6 +146,10 @@ void place_roots(Prepared& p) {
                 hint};
   }
   for (const auto& [name, place] : p.roots)
+    if (place.path == bundle + "/.decant" || place.path.starts_with(bundle + "/.decant/"))
+      throw Error{ErrorKind::usage, fmt::format("the root {} lies in the bundle's own .decant/", name),
+                  "choose another directory"};
+  for (const auto& [name, place] : p.roots)
     for (const auto& [other, other_place] : p.roots)
       if (name < other && place.path == other_place.path)
         throw Error{ErrorKind::usage,
@@ -138,6 +166,8 @@ void find_lock(Prepared& p) {
       if (!bytes && p.cache) bytes = p.cache->read_manifest(*lock);
       p.lock_on_disk = true;
       adopt_lock(p, std::move(*lock), std::move(bytes));
+      // A directory says what it holds without any request: SOURCE must be the locked release.
+      if (p.request.asked && p.lock.source.kind == model::SourceKind::directory) p.repository();
       return;
     }
   }

@@ -93,6 +93,10 @@ std::vector<report::Conflict> known_conflicts(const Prepared& prepared);
 // An installed path of an index entry below its root.
 fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry);
 
+// Two parts that bring different things to one place through two roots of which one lies within the other.
+// Roots that lie apart need no look.
+std::vector<report::Conflict> conflicts_of_nested_roots(const Prepared& prepared);
+
 // Where a part lies below a staging directory: its own directory, its staged tree, loose files on their way.
 fs::RelPath part_dir(const PartWork& part);
 fs::RelPath tree_dir(const PartWork& part);

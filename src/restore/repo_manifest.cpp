@@ -27,12 +27,12 @@ std::vector<std::string> manifests_in(const model::Listing& listing) {
 }
 
 // Digests that no listing tells (a directory): read the bytes once.
-hash::Digest digest_of(source::Repository& repo, const source::Object& object) {
+hash::Digest digest_of(source::Repository& repo, const source::Object& object, const Stop& stop) {
   auto fd = repo.objects().open_in_place(object);
   if (!fd)
     throw Error{ErrorKind::access, fmt::format("{}: neither the listing nor the file tells its digest",
                                                escape_for_display(object.path.str()))};
-  return hash::hash_file(fd->get(), object.size, hash::Algorithm::sha256, object.path.str());
+  return hash::hash_file(fd->get(), object.size, hash::Algorithm::sha256, object.path.str(), stop);
 }
 
 model::ReleaseManifest loose_release(Prepared& p, const fs::RelPath& prefix, const model::Listing& listing) {
@@ -52,7 +52,7 @@ model::ReleaseManifest loose_release(Prepared& p, const fs::RelPath& prefix, con
                   .hint = "restore a folder of the repo instead: --loose --release FOLDER"}};
     source::Object object{
         .path = path, .size = listed.size, .digest = listed.digest.value_or(hash::Digest{})};
-    if (!object.digest.valid()) object.digest = digest_of(repo, object);
+    if (!object.digest.valid()) object.digest = digest_of(repo, object, p.stop());
     p.lock.parts.push_back({.name = listed.path,
                             .path = path,
                             .size = listed.size,
@@ -97,7 +97,8 @@ void complete_parts(Prepared& p) {
     if (!part.file.size) part.file.size = listed.size;
     if (!part.file.digest) part.file.digest = listed.digest;
     if (!part.file.digest)
-      part.file.digest = digest_of(repo, {.path = part.file.path, .size = listed.size, .digest = {}});
+      part.file.digest =
+          digest_of(repo, {.path = part.file.path, .size = listed.size, .digest = {}}, p.stop());
     if (*part.file.size != listed.size) {
       p.problems.push_back(
           {.kind = ErrorKind::integrity,
@@ -160,6 +161,13 @@ void resolve_release(Prepared& p) {
   p.lock.tool_version = p.request.tool_version;
   repo.resolve(p.request.revision.value_or("main"));
   p.lock.source = repo.lock_source();
+  if (p.request.asked && !p.request.asked->repo.empty() &&
+      to_lower_ascii(p.request.asked->repo) != to_lower_ascii(p.lock.source.repo)) {
+    p.lock.source.requested_repo = p.request.asked->repo;
+    p.reporter().message(progress::Level::info, fmt::format("{} is {} now: the hub has renamed it",
+                                                            escape_for_display(p.request.asked->repo),
+                                                            escape_for_display(p.lock.source.repo)));
+  }
   const auto release = fs::RelPath::require(p.request.release.value_or(""), "--release");
   p.lock.release_path = release;
 

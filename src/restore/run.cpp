@@ -59,7 +59,8 @@ class RestoreRun {
     if (nothing_to_do && !conflicting && p_.lock_on_disk) {
       // verify goes by the last choice; the rest of the disk stays as it is.
       if (p_.bundle->read_selection(p_.lock_digest) != selection_words() ||
-          p_.bundle->read_roots() != recorded_roots())
+          p_.bundle->read_roots() != recorded_roots() ||
+          (!p_.manifest_bytes.empty() && !p_.bundle->read_manifest(p_.lock.manifest_sha256)))
         open_bundle_for_writing();
       clean_up_after_a_kill();
       keep_renewed_marks();
@@ -212,15 +213,14 @@ class RestoreRun {
     std::atomic<std::size_t> next{0};
     ThreadGroup threads;
     const auto count = std::min(todo.size(), static_cast<std::size_t>(shop_.stage_threads));
-    for (std::size_t t = 0; t < count; ++t)
-      threads.start([&] {
-        for (;;) {
-          const auto position = next.fetch_add(1);
-          if (position >= todo.size()) return;
-          p_.stop().throw_if_requested();
-          stage_part(todo[position], counters[todo[position]]);
-        }
-      });
+    start_workers(threads, count, [&] {
+      for (;;) {
+        const auto position = next.fetch_add(1);
+        if (position >= todo.size()) return;
+        p_.stop().throw_if_requested();
+        stage_part(todo[position], counters[todo[position]]);
+      }
+    });
     threads.wait();
   }
 
@@ -272,6 +272,7 @@ class RestoreRun {
                            .path = conflict.path.str(),
                            .expected = conflict.expected,
                            .found = conflict.found});
+    for (auto& conflict : conflicts_of_nested_roots(p_)) conflicts.push_back(std::move(conflict));
     take_conflicts(std::move(conflicts));
     if (!result_.conflicts.empty()) return;
     refuse_lost_ownership(*p_.bundle);

@@ -137,10 +137,14 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
     auto problem = wrong_bytes("the part's bytes", object.digest, attempt.digest, origin_of(input, shop));
     switch (input.kind) {
       case InputKind::cached:
-        p.reporter().message(
-            progress::Level::warning,
-            fmt::format("part {}: the cached file is damaged; it is fetched again", part.spec.name));
+        p.reporter().message(progress::Level::warning,
+                             fmt::format("part {}: the cached file is damaged{}", part.spec.name,
+                                         p.request.offline ? "" : "; it is fetched again"));
         p.cache->remove_bad_final(object.digest, input.fd.get());
+        if (p.request.offline) {
+          problem.hint = "run decant fetch where there is a network: it brings the part anew";
+          throw Error{problem};
+        }
         skip_cached = true;
         input = {};
         continue;

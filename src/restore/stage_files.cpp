@@ -61,15 +61,16 @@ class FileStager {
     fs::EntryFacts facts;
     const auto fd = base.open_file_if_there(name, &facts);
     if (!fd || facts.size != file.size) return std::nullopt;
-    const auto digest = hash::hash_file(fd->get(), file.size, file.digest.algorithm(), file.path.str());
+    const auto digest =
+        hash::hash_file(fd->get(), file.size, file.digest.algorithm(), file.path.str(), p_.stop());
     if (digest != file.digest) return std::nullopt;
     counters_->bytes_done += file.size;
     return std::pair{fs::stamp_of(facts), sha256_of(fd->get(), file, digest)};
   }
 
-  static hash::Digest sha256_of(int fd, const model::LooseFile& file, const hash::Digest& known) {
+  hash::Digest sha256_of(int fd, const model::LooseFile& file, const hash::Digest& known) const {
     if (known.algorithm() == hash::Algorithm::sha256) return known;
-    return hash::hash_file(fd, file.size, hash::Algorithm::sha256, file.path.str());
+    return hash::hash_file(fd, file.size, hash::Algorithm::sha256, file.path.str(), p_.stop());
   }
 
   Outcome bring(const model::LooseFile& file) {
@@ -95,6 +96,10 @@ class FileStager {
                               fmt::format("{}: the cached file is damaged; it is fetched again",
                                           escape_for_display(file.path.str())));
         p_.cache->remove_bad_final(object.digest, input.fd.get());
+        if (p_.request.offline)
+          throw Error{ErrorKind::integrity,
+                      fmt::format("{}: the cached file is damaged", escape_for_display(file.path.str())),
+                      "run decant fetch where there is a network: it brings the file anew"};
         skip_cached = true;
         input = shop_.open(object, arriving_, to_cache, skip_cached, counters_);
         continue;
@@ -211,24 +216,23 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
     ThreadGroup threads;
     const auto count =
         std::min<std::size_t>(todo.size(), static_cast<std::size_t>(p.request.connections) + 2);
-    for (std::size_t t = 0; t < count; ++t)
-      threads.start([&] {
-        for (;;) {
-          const auto position = next.fetch_add(1);
-          if (position >= todo.size()) return;
-          p.stop().throw_if_requested();
-          const auto i = todo[position];
-          try {
-            outcomes[i] = stager.stage(part.files[i]);
-            counters->entries_done += 1;
-          } catch (const Error& error) {
-            // One file's failure does not stop the others; a full disk would fail them all the same.
-            std::lock_guard lock{mutex};
-            problems.push_back(error.problem());
-            if (error.kind() == ErrorKind::disk) next = todo.size();
-          }
+    start_workers(threads, count, [&] {
+      for (;;) {
+        const auto position = next.fetch_add(1);
+        if (position >= todo.size()) return;
+        p.stop().throw_if_requested();
+        const auto i = todo[position];
+        try {
+          outcomes[i] = stager.stage(part.files[i]);
+          counters->entries_done += 1;
+        } catch (const Error& error) {
+          // One file's failure does not stop the others; a full disk would fail them all the same.
+          std::lock_guard lock{mutex};
+          problems.push_back(error.problem());
+          if (error.kind() == ErrorKind::disk) next = todo.size();
         }
-      });
+      }
+    });
     threads.wait();
   }
   result.bytes_from_network += stager.network_bytes();

@@ -24,6 +24,8 @@ void record_staged(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
   record.stage = state::Stage::staged;
   record.staging = root.staging_name;
   record.finished = p.services.clock->wall_seconds();
+  record.published_before =
+      part.record && (part.record->stage == state::Stage::published || part.record->published_before);
   record.marks.resize(index.entries.size());
   const bool merge = part.record && part.index && part.record->marks.size() == states.size();
   for (std::size_t i = 0; i < states.size(); ++i) {

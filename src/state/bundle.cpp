@@ -75,7 +75,7 @@ Json to_json(const PartRecord& record, const MarksRef& marks, const hash::Digest
           {"part", text_to_json(record.part)},
           {"stage", record.stage == Stage::staged ? "staged" : "published"},
           {"index_sha256", record.index_sha256.hex()},
-          {"index_pinned", record.index_pinned},
+          {"published_before", record.published_before},
           {"staging", text_to_json(record.staging)},
           {"finished", std::max<std::int64_t>(record.finished, 0)},
           {"marks",
@@ -106,7 +106,7 @@ std::optional<std::string> text_at(const Json& object, const char* key) {
 std::optional<PartRecord> record_from(const Json& json, const std::string& part, const hash::Digest& lock) {
   const auto stage = string_at(json, "stage");
   const auto index = sha256_at(json, "index_sha256");
-  const auto pinned = bool_at(json, "index_pinned");
+  const auto pinned = bool_at(json, "published_before");
   const auto staging = text_at(json, "staging");
   const auto finished = count_at(json, "finished");
   if (sha256_at(json, "lock") != lock || text_at(json, "part") != part) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<PartRecord> record_from(const Json& json, const std::string& part,
   return PartRecord{.part = part,
                     .stage = stage == "staged" ? Stage::staged : Stage::published,
                     .index_sha256 = *index,
-                    .index_pinned = *pinned,
+                    .published_before = *pinned,
                     .staging = *staging,
                     .finished = static_cast<std::int64_t>(*finished),
                     .marks = {}};
@@ -185,7 +185,9 @@ struct Bundle::Impl {
     const auto text = read(path);
     return text ? unseal(*text, schema) : std::nullopt;
   }
-  void write(const fs::RelPath& path, std::string_view content) const {
+  // `content`: text, or what writes it to a sink.
+  template <class Content>
+  void write(const fs::RelPath& path, const Content& content) const {
     const auto state = make_state_dir();
     if (!path.parent().is_root() && state.make_dir(path.parent(), 0755)) state.sync();
     state.write_file_atomically(path, content);
@@ -292,9 +294,14 @@ std::optional<model::PartIndex> Bundle::read_index(const std::string& part,
 }
 
 hash::Digest Bundle::write_index(const std::string& part, const model::PartIndex& index) {
-  const std::string text = model::to_jsonl(index);
-  impl_->write(index_path(part), compress_text(text));
-  return hash::sha256(text);
+  hash::Digest digest;
+  impl_->write(index_path(part), [&](ByteSink& file) {
+    CompressingSink text{file};
+    model::to_jsonl(index, text);
+    text.finish();
+    digest = text.digest();
+  });
+  return digest;
 }
 
 std::optional<PartRecord> Bundle::read_record(const std::string& part, const hash::Digest& lock) const {
@@ -320,15 +327,6 @@ void Bundle::write_record(const PartRecord& record, const hash::Digest& lock) {
   impl_->write(marks_path(record.part, ref.slot), bytes);
   impl_->write(record_path(record.part), seal(to_json(record, ref, lock)));
   impl_->make_state_dir().remove_file(marks_path(record.part, old));
-}
-
-void Bundle::remove_record(const std::string& part) {
-  const auto state = impl_->state_dir();
-  const auto parts = state ? state->open_dir_if_there(state_path("parts")) : std::nullopt;
-  if (!parts) return;
-  state->remove_file(record_path(part));
-  for (const Slot slot : {Slot::a, Slot::b}) state->remove_file(marks_path(part, slot));
-  parts->sync();
 }
 
 std::optional<RootMap> Bundle::read_roots() const {

@@ -26,6 +26,7 @@ struct LockSource {
   std::string endpoint;  // hub: scheme, host, port; no credentials
   RepoType repo_type = RepoType::dataset;
   std::string repo;                // canonical ORG/NAME
+  std::string requested_repo;      // as asked for, when the hub has renamed it; else empty
   std::string requested_revision;  // as asked for: "main" or a commit id
   std::string commit;              // 40 hex
 };

@@ -102,9 +102,8 @@ struct Plan {
   int exit_code = 0;              // what a restore would run into now; 0: it would succeed
 };
 
-// Figures are summed per file system. A part whose unpacked size nobody states counts its archive size as a
-// lower bound and sets at_least; a lower bound alone is never a reason for "does not fit" unless even it is
-// too much.
+// Figures are summed per file system. For a part whose unpacked size nobody states, its archive's size is
+// shown as a lower bound (at_least); it never decides whether the release fits.
 Plan make_plan(PlanInput input);
 
 }  // namespace decant::plan

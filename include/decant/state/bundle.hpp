@@ -43,7 +43,8 @@ struct PartRecord {
   std::string part;
   Stage stage = Stage::staged;
   hash::Digest index_sha256;  // of the index text the marks are parallel to
-  bool index_pinned = false;
+  bool published_before =
+      false;                  // staged anew over entries that are published: verify still goes by the index
   std::string staging;        // staged: name of the staging directory below the part's root
   std::int64_t finished = 0;  // wall seconds, informative ("unchanged since …")
   Marks marks;                // kept in a file of their own
@@ -80,6 +81,7 @@ class Bundle {
   // lock.
   Ownership claim(std::string* holder);
   // True when somebody on another host took our claim over, because this process stood still for ten minutes.
+  // Reads one small file: to be asked before each step that takes something away from others.
   bool ownership_lost() const;
   // True when there is something that only a working or a killed process leaves: a claim, staging, temporary
   // files. Reads names only.
@@ -101,7 +103,6 @@ class Bundle {
   // Records of parts; read gives nullopt for absent or untrusted ones (other lock, damaged, stamps missing).
   std::optional<PartRecord> read_record(const std::string& part, const hash::Digest& lock) const;
   void write_record(const PartRecord& record, const hash::Digest& lock);
-  void remove_record(const std::string& part);
 
   std::optional<RootMap> read_roots() const;
   // Absolute paths that lie in the bundle are stored relative to it.

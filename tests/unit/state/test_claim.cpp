@@ -119,6 +119,21 @@ TEST_CASE("a claim is not given up when somebody else has it by now") {
   CHECK(read_file(owner_path(dir)) == fs::to_text(far_owner()));
 }
 
+TEST_CASE("an owner that was taken for dead learns it as soon as it asks") {
+  TempDir dir;
+  Bundle bundle = open_bundle(dir);
+  CHECK_FALSE(bundle.ownership_lost());  // never claimed
+  REQUIRE(bundle.claim(nullptr) == Ownership::taken);
+  CHECK_FALSE(bundle.ownership_lost());
+  SECTION("another process has it") {
+    write_file(owner_path(dir), fs::to_text(far_owner()));
+  }
+  SECTION("another process had it") {
+    REQUIRE(::unlink(owner_path(dir).c_str()) == 0);
+  }
+  CHECK(bundle.ownership_lost());
+}
+
 TEST_CASE("of many who take over a dead claim exactly one wins") {
   sweep_in_memory();
   constexpr int k_takers = 6;
