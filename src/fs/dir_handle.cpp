@@ -155,6 +155,16 @@ int open_chosen_directory(const std::string& path) {
   }
 }
 
+class FileSink final : public ByteSink {
+ public:
+  FileSink(int fd, const std::string& path) : fd_{fd}, path_{path} {}
+  void write(Bytes bytes) override { sys::write_all(fd_, bytes, path_); }
+
+ private:
+  int fd_;
+  const std::string& path_;
+};
+
 // Removes a file that never got its final name. Failing is fine: another error is on its way already.
 class TempFile {
  public:
@@ -438,6 +448,12 @@ std::optional<std::string> DirHandle::read_small_file(const RelPath& rel, std::u
 }
 
 void DirHandle::write_file_atomically(const RelPath& rel, std::string_view content, mode_t mode) const {
+  write_file_atomically(
+      rel, [&](ByteSink& sink) { sink.write(as_bytes(content)); }, mode);
+}
+
+void DirHandle::write_file_atomically(const RelPath& rel, const std::function<void(ByteSink&)>& write,
+                                      mode_t mode) const {
   refuse_root(rel, "write");
   const std::string path = path_of(rel);
   const Place place = place_of(fd_.get(), rel, k_directory_flags);  // not only to pass: it is synced
@@ -446,7 +462,8 @@ void DirHandle::write_file_atomically(const RelPath& rel, std::string_view conte
   Fd fd{sys::open_create(place.dirfd, name.c_str(), O_WRONLY | O_EXCL | O_NOFOLLOW, mode)};
   if (!fd) throw_errno(errno, "write", path);
   TempFile temp{place.dirfd, name};
-  sys::write_all(fd.get(), as_bytes(content), path);
+  FileSink sink{fd.get(), path};
+  write(sink);
   if (sys::fsync(fd.get()) != 0) throw_errno(errno, "sync", path);
   try {
     fd.close();

@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view k_schema_stem = "decant.index/";
 constexpr std::string_view k_hint =
     "run restore again: an index that cannot be read is made anew from its part";
+constexpr std::size_t k_piece = 64 * k_kib;
 constexpr std::size_t k_min_line = 24;  // no entry's line is shorter
 
 std::uint64_t total_bytes(const std::vector<IndexEntry>& entries) {
@@ -237,9 +238,15 @@ PartIndex Parser::parse() {
 
 }  // namespace
 
-std::string to_jsonl(const PartIndex& index) {
+void to_jsonl(const PartIndex& index, ByteSink& sink) {
   std::string out;
+  out.reserve(k_piece + k_piece / 4);
   const auto at = std::back_inserter(out);
+  const auto flush = [&](std::size_t least) {
+    if (out.size() < least) return;
+    sink.write(as_bytes(out));
+    out.clear();
+  };
   fmt::format_to(at, "{{\"schema\":\"{}\",\"part\":{{\"size\":{},\"{}\":\"{}\"}},\"entries\":{},\"bytes\":{}",
                  k_index_schema, index.part_size, hash::to_string(index.part_digest.algorithm()),
                  index.part_digest.hex(), index.entries.size(), total_bytes(index.entries));
@@ -249,9 +256,23 @@ std::string to_jsonl(const PartIndex& index) {
     fmt::format_to(at,
                    "{{\"type\":\"frame\",\"offset\":{},\"size\":{},\"sha256\":\"{}\",\"tar_offset\":{}}}\n",
                    frame.offset, frame.size, frame.sha256.hex(), frame.tar_offset);
+    flush(k_piece);
   }
-  for (const IndexEntry& entry : index.entries) append_entry(entry, out);
-  return out;
+  for (const IndexEntry& entry : index.entries) {
+    append_entry(entry, out);
+    flush(k_piece);
+  }
+  flush(1);
+}
+
+std::string to_jsonl(const PartIndex& index) {
+  class Text final : public ByteSink {
+   public:
+    void write(Bytes bytes) override { text += as_text(bytes); }
+    std::string text;
+  } sink;
+  to_jsonl(index, sink);
+  return std::move(sink.text);
 }
 
 PartIndex parse_index(std::string_view jsonl, std::string_view origin) {

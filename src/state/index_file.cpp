@@ -65,20 +65,46 @@ bool decode(int fd, std::string_view path, const std::function<void(std::string_
 
 }  // namespace
 
-std::string compress_text(std::string_view text) {
-  const Compressor context{ZSTD_createCCtx(), "ZSTD_createCCtx"};
-  check(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, k_level), "ZSTD_CCtx_setParameter");
-  check(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1), "ZSTD_CCtx_setParameter");
-  check(ZSTD_CCtx_setPledgedSrcSize(context.get(), text.size()), "ZSTD_CCtx_setPledgedSrcSize");
-  std::string compressed;
-  std::vector<char> piece(ZSTD_CStreamOutSize());
-  ZSTD_inBuffer input{text.data(), text.size(), 0};
-  for (std::size_t left = 1; left != 0;) {
-    ZSTD_outBuffer output{piece.data(), piece.size(), 0};
-    left = check(ZSTD_compressStream2(context.get(), &output, &input, ZSTD_e_end), "ZSTD_compressStream2");
-    compressed.append(piece.data(), output.pos);
+struct CompressingSink::Impl {
+  explicit Impl(ByteSink& sink) : to{sink} {}
+
+  void compress(Bytes text, ZSTD_EndDirective directive) {
+    ZSTD_inBuffer input{text.data(), text.size(), 0};
+    for (;;) {
+      ZSTD_outBuffer output{piece.data(), piece.size(), 0};
+      const std::size_t left =
+          check(ZSTD_compressStream2(context.get(), &output, &input, directive), "ZSTD_compressStream2");
+      if (output.pos > 0) to.write(Bytes{piece}.first(output.pos));
+      if (directive == ZSTD_e_end ? left == 0 : input.pos == input.size) return;
+    }
   }
-  return compressed;
+
+  ByteSink& to;
+  const Compressor context{ZSTD_createCCtx(), "ZSTD_createCCtx"};
+  std::vector<std::byte> piece = std::vector<std::byte>(ZSTD_CStreamOutSize());
+  hash::Hasher hasher;
+};
+
+CompressingSink::CompressingSink(ByteSink& to) : impl_{std::make_unique<Impl>(to)} {
+  const auto set = [&](ZSTD_cParameter parameter, int value) {
+    check(ZSTD_CCtx_setParameter(impl_->context.get(), parameter, value), "ZSTD_CCtx_setParameter");
+  };
+  set(ZSTD_c_compressionLevel, k_level);
+  set(ZSTD_c_checksumFlag, 1);
+}
+CompressingSink::~CompressingSink() = default;
+
+void CompressingSink::write(Bytes text) {
+  impl_->hasher.update(text);
+  impl_->compress(text, ZSTD_e_continue);
+}
+
+void CompressingSink::finish() {
+  impl_->compress({}, ZSTD_e_end);
+}
+
+hash::Digest CompressingSink::digest() {
+  return impl_->hasher.finish();
 }
 
 std::optional<std::string> read_compressed_text(const fs::DirHandle& dir, const fs::RelPath& path,

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -103,6 +104,9 @@ class DirHandle {
   std::optional<std::string> read_small_file(const RelPath& rel, std::uint64_t limit) const;
   // temp -> write -> fsync -> rename -> fsync(dir). The temp name begins with ".tmp-".
   void write_file_atomically(const RelPath& rel, std::string_view content, mode_t mode = 0644) const;
+  // The same for content that comes in pieces; what `write` throws leaves the old file.
+  void write_file_atomically(const RelPath& rel, const std::function<void(ByteSink&)>& write,
+                             mode_t mode = 0644) const;
 
  private:
   DirHandle(Fd fd, std::string path) : fd_{std::move(fd)}, path_{std::move(path)} {}

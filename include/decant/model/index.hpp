@@ -51,6 +51,8 @@ struct PartIndex {
 // per entry (docs/formats.md). Deterministic. Paths and targets that are not UTF-8 stand as "path_hex" /
 // "target_hex".
 std::string to_jsonl(const PartIndex& index);
+// The same in pieces, for an index of millions of entries.
+void to_jsonl(const PartIndex& index, ByteSink& sink);
 // Throws Error{state} with the line number and the reason: counts that do not agree with the header,
 // duplicate keys, bad paths, unknown types.
 PartIndex parse_index(std::string_view jsonl, std::string_view origin);

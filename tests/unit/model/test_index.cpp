@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decant/model/index.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "model_support.hpp"
@@ -216,6 +217,24 @@ TEST_CASE("unknown keys in an index are ignored") {
   std::string text = with(to_jsonl(sample()), "\"bytes\":14", "\"bytes\":14,\"x\":{\"a\":[1.5]}");
   text = with(text, "\"mtime\":-1", "\"mtime\":-1,\"mode\":\"0755\"");
   CHECK(to_jsonl(parse_index(text, "i")) == to_jsonl(sample()));
+}
+
+TEST_CASE("a large index is printed in pieces of bounded size") {
+  class Pieces final : public ByteSink {
+   public:
+    void write(Bytes bytes) override {
+      longest = std::max(longest, bytes.size());
+      text += as_text(bytes);
+    }
+    std::size_t longest = 0;
+    std::string text;
+  } pieces;
+  PartIndex index = framed();
+  for (int i = 0; i < 5000; ++i) index.entries.push_back(file("f/" + std::to_string(i), 1, '3'));
+  to_jsonl(index, pieces);
+  CHECK(pieces.text == to_jsonl(index));
+  CHECK(pieces.text.size() > 500 * k_kib);
+  CHECK(pieces.longest < 128 * k_kib);
 }
 
 TEST_CASE("a large index is read in a moment and costs little memory") {
