@@ -220,17 +220,20 @@ Claim::~Claim() {
   }
 }
 
+bool Claim::lost() const {
+  try {
+    return read_if_small(dir_, owner_name(), k_owner_limit) != text_;
+  } catch (const Error&) {  // a network file system that stands still; it may come back
+    return false;
+  }
+}
+
 // Through the descriptor: whoever took the name over keeps a heartbeat of its own.
 void Claim::beat() {
   std::unique_lock lock{mutex_};
   while (!ending_.wait_for(lock, std::chrono::seconds{fs::k_heartbeat_period_seconds},
                            [this] { return end_; })) {
     fs::sys::futimens(file_.get(), nullptr);
-    try {
-      const auto there = read_if_small(dir_, owner_name(), k_owner_limit);
-      lost_ = there != text_;
-    } catch (const Error&) {  // a network file system that stands still; it may come back
-    }
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -34,7 +33,8 @@ class Claim {
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
-  bool lost() const { return lost_.load(); }
+  // Asks the file; false while it cannot be read.
+  bool lost() const;
 
  private:
   Claim(fs::DirHandle dir, std::string text);
@@ -44,7 +44,6 @@ class Claim {
   std::string text_;
   pid_t pid_;
   Fd file_;
-  std::atomic<bool> lost_{false};
   std::mutex mutex_;
   std::condition_variable ending_;
   bool end_ = false;
