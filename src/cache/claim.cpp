@@ -17,6 +17,7 @@
 #include "decant/base/text.hpp"
 #include "decant/cache/partial.hpp"
 #include "decant/fs/owner.hpp"
+#include "decant/fs/read.hpp"
 #include "decant/fs/sys.hpp"
 #include "decant/hash/hasher.hpp"
 #include "partial_impl.hpp"
@@ -44,16 +45,7 @@ bool is_plain_file_of_ours(const fs::EntryFacts& facts) {
 
 std::vector<std::byte> read_at(int fd, std::uint64_t offset, std::uint64_t size, std::string_view path) {
   std::vector<std::byte> bytes(size);
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "read", path);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
+  bytes.resize(fs::pread_all(fd, bytes, offset, path));
   return bytes;
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <deque>
 #include <utility>
 
@@ -13,26 +11,13 @@
 #include "decant/base/text.hpp"
 #include "decant/fetch/downloader.hpp"
 #include "decant/fs/dir_handle.hpp"
+#include "decant/fs/read.hpp"
 #include "decant/hash/hasher.hpp"
 
 namespace decant::fetch {
 namespace {
 
 constexpr std::uint64_t k_block_bytes = k_mib;
-
-// Fewer bytes than asked for only at the end of the file.
-std::size_t pread_all(int fd, std::span<std::byte> bytes, std::uint64_t offset, std::string_view path) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "read", path);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
 
 Error size_differs(const std::string& name, std::uint64_t expected, std::string found) {
   return Error{Problem{.kind = ErrorKind::integrity,
@@ -111,7 +96,7 @@ class DownloadReader final : public ObjectReader {
   BlockPtr read_block(cache::Partial& partial, std::uint64_t chunk) {
     const std::uint64_t length = std::min(k_block_bytes, partial.chunk_range(chunk).end() - position_);
     auto block = std::make_shared<Block>(length, budget_.take(length, stop_));
-    if (pread_all(partial.data_fd(), block->storage(), position_, partial.path()) != length) {
+    if (fs::pread_all(partial.data_fd(), block->storage(), position_, partial.path()) != length) {
       throw size_differs(partial.path(), size_, "fewer: it was cut while it was read");
     }
     block->set_filled(length);
@@ -127,7 +112,7 @@ class DownloadReader final : public ObjectReader {
       const std::uint64_t length = std::min(k_block_bytes, range.end() - offset);
       Block& block = whole->blocks.emplace_back(length, ByteBudget::Lease{});
       try {
-        if (pread_all(partial.data_fd(), block.storage(), offset, partial.path()) != length) return false;
+        if (fs::pread_all(partial.data_fd(), block.storage(), offset, partial.path()) != length) return false;
       } catch (const Error&) {
         partial.drop(chunk);  // the next run does not trip over it
         throw;
@@ -173,14 +158,14 @@ class FileReader final : public ObjectReader {
     stop_.throw_if_requested();
     if (position_ == size_) {
       std::array<std::byte, 1> more{};
-      if (pread_all(fd_, more, position_, name_) != 0)
+      if (fs::pread_all(fd_, more, position_, name_) != 0)
         throw size_differs(name_, size_, "more: it grew meanwhile");
       digest_.finish();
       return nullptr;
     }
     const std::uint64_t length = std::min(k_block_bytes, size_ - position_);
     auto block = std::make_shared<Block>(length, budget_.take(length, stop_));
-    const std::size_t got = pread_all(fd_, block->storage(), position_, name_);
+    const std::size_t got = fs::pread_all(fd_, block->storage(), position_, name_);
     if (got != length) throw size_differs(name_, size_, fmt::format("{} bytes", position_ + got));
     block->set_filled(length);
     digest_.update(block->filled());

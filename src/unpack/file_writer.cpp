@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file_writer.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "attributes.hpp"
 #include "decant/base/error.hpp"
 #include "decant/base/text.hpp"
+#include "decant/fs/read.hpp"
 #include "decant/fs/sys.hpp"
 
 namespace decant::unpack {
 namespace {
 
 constexpr std::size_t k_buffer = 256 * k_kib;
-
-// Reads up to buffer.size() bytes; fewer only at the end of the file.
-std::size_t read_at(int fd, std::span<std::byte> buffer, std::uint64_t offset, std::string_view path) {
-  std::size_t done = 0;
-  while (done < buffer.size()) {
-    const auto got =
-        ::pread(fd, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "read", path);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
 
 [[noreturn]] void changed_meanwhile(const std::string& path) {
   throw Error{ErrorKind::disk, escape_for_display(path) + " changed while it was read",
@@ -94,8 +78,8 @@ bool FileWriter::is_same(Bytes bytes) {
   buffer_.resize(k_buffer);
   for (std::size_t done = 0; done < bytes.size();) {
     const auto piece = bytes.subspan(done, std::min(k_buffer, bytes.size() - done));
-    const auto got = read_at(existing_.get(), std::span{buffer_}.first(piece.size()), offset_ + done,
-                             target_.existing->path_of(job_.path));
+    const auto got = fs::pread_all(existing_.get(), std::span{buffer_}.first(piece.size()), offset_ + done,
+                                   target_.existing->path_of(job_.path));
     if (got != piece.size() || std::memcmp(buffer_.data(), piece.data(), got) != 0) return false;
     done += got;
   }
@@ -111,7 +95,7 @@ void FileWriter::diverge() {
     for (std::uint64_t done = 0; done < offset_;) {
       stop_.throw_if_requested();
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(k_buffer, offset_ - done));
-      const auto got = read_at(existing_.get(), std::span{buffer_}.first(wanted), done, path);
+      const auto got = fs::pread_all(existing_.get(), std::span{buffer_}.first(wanted), done, path);
       if (got != wanted) changed_meanwhile(path);
       write(std::span{buffer_}.first(got));
       done += got;
