@@ -71,10 +71,6 @@ int ftruncate(int fd, off_t size) {
   return Table::run("ftruncate", [&] { return ::ftruncate(fd, size); });
 }
 
-int fallocate(int fd, int mode, off_t offset, off_t length) {
-  return Table::run("fallocate", [&] { return ::fallocate(fd, mode, offset, length); });
-}
-
 int fchmod(int fd, mode_t mode) {
   return Table::run("fchmod", [&] { return ::fchmod(fd, mode); });
 }
@@ -121,10 +117,6 @@ int rename_noreplace(int from_dirfd, const char* from, int to_dirfd, const char*
 
 int fsync(int fd) {
   return Table::run("fsync", [&] { return ::fsync(fd); });
-}
-
-int fdatasync(int fd) {
-  return Table::run("fdatasync", [&] { return ::fdatasync(fd); });
 }
 
 int syncfs(int fd) {

@@ -34,22 +34,4 @@ PresenceReport look(const fs::DirHandle& base, const fs::RelPath& under, const m
   return report;
 }
 
-std::vector<std::size_t> find_lost(const StagedPart& part) {
-  require_parallel(*part.index, *part.marks);
-  std::vector<std::size_t> lost;
-  Parents staged{part.stage};
-  Parents published{part.root};
-  Locator locator{part.under};
-  const auto is_in = [&](Parents& parents) {
-    const Parents::Found& parent = parents.at(locator.directory());
-    return parent.dir && parent.dir->stat(locator.name());
-  };
-  for (std::size_t i = 0; i < part.index->entries.size(); ++i) {
-    if ((*part.marks)[i].place == state::Place::none) continue;
-    locator.move_to(part.index->entries[i]);
-    if (!is_in(published) && !is_in(staged)) lost.push_back(i);
-  }
-  return lost;
-}
-
 }  // namespace decant::publish

@@ -129,14 +129,13 @@ class Unpacker : public archive::EntrySink {
   std::vector<std::size_t> directories_;
 };
 
-archive::Rules rules_for(const model::PartSpec& part, const UnpackOptions& options) {
+archive::Rules rules_for(const model::PartSpec& part) {
   archive::Rules rules;
   rules.under = part.under;
   rules.allow_external_links = part.links == model::LinkPolicy::allow_external;
   rules.allow_non_utf8 = part.accept.contains(model::Accept::non_utf8);
   rules.allow_setid_files = part.accept.contains(model::Accept::setid_files);
-  rules.max_window_log =
-      options.max_window_log.value_or(std::max(part.window_log.value_or(0), archive::Rules{}.max_window_log));
+  rules.max_window_log = std::max(part.window_log.value_or(0), rules.max_window_log);
   rules.max_entries = part.entries;
   rules.max_bytes = part.bytes;
   return rules;
@@ -168,7 +167,7 @@ UnpackResult unpack_archive(BlockSource& compressed, const model::PartSpec& part
   Lanes lanes{static_cast<std::size_t>(std::max(options.lanes, 1)), target, ledger, counters.get(), stop};
   Unpacker unpacker{part.under, target, options, duplicates, ledger, lanes, counters.get()};
   try {
-    result.summary = archive::read_archive(compressed, rules_for(part, options), unpacker, budget, stop);
+    result.summary = archive::read_archive(compressed, rules_for(part), unpacker, budget, stop);
   } catch (const LaneFailed&) {
     lanes.wait();
     throw Error{ErrorKind::bug, "a writing lane ended without a reason"};

@@ -20,7 +20,6 @@ int open_create(int dirfd, const char* path, int flags,
 ssize_t write(int fd, const void* data, std::size_t size);
 ssize_t pwrite(int fd, const void* data, std::size_t size, off_t offset);
 int ftruncate(int fd, off_t size);
-int fallocate(int fd, int mode, off_t offset, off_t length);
 int fchmod(int fd, mode_t mode);
 int chmod(const char* path, mode_t mode);
 int futimens(int fd, const struct timespec times[2]);
@@ -33,7 +32,6 @@ int renameat(int from_dirfd, const char* from, int to_dirfd, const char* to);
 // renameat2 with RENAME_NOREPLACE; EINVAL or ENOSYS where the file system or kernel cannot.
 int rename_noreplace(int from_dirfd, const char* from, int to_dirfd, const char* to);
 int fsync(int fd);
-int fdatasync(int fd);
 int syncfs(int fd);
 
 // Called before each mutating call with its name and a running number from 1. Returning 0 lets the call

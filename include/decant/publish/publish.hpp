@@ -40,11 +40,6 @@ struct Conflict {
 // compared by SHA-256 where sizes agree. Everything is listed, in part and index order.
 std::vector<Conflict> find_conflicts(const std::vector<StagedPart>& parts, const Stop& stop);
 
-// Entries with a mark that lie neither in the staged tree nor in the root, whatever they hold there: a part
-// that was staged by an earlier run and lost some of it since. Not empty: stage the part again, publish()
-// would refuse it.
-std::vector<std::size_t> find_lost(const StagedPart& part);
-
 struct PublishCounts {
   std::uint64_t renamed = 0;  // rename calls that made something visible
   std::uint64_t adopted = 0;

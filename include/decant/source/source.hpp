@@ -60,8 +60,6 @@ struct ResolvedRepo {
   std::string commit;  // 40 hex; empty for directories and mirrors
 };
 
-enum class Access { granted, refused, unknown };
-
 // Metadata of one repo (or of a directory that holds a copy of one). Failures throw Error with kind access,
 // network, or state; the texts tell apart what docs/exit_codes.md tells apart. Not thread-safe.
 class Repository {

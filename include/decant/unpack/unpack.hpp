@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "decant/archive/archive.hpp"
@@ -44,8 +43,6 @@ struct UnpackOptions {
   // Whether an entry (path below the root) is wanted; empty: all are. Unwanted ones are still hashed into the
   // index.
   std::function<bool(const fs::RelPath&)> wants;
-  // --max-window: decides instead of the default of 27 and of what the manifest declares.
-  std::optional<int> max_window_log;
 };
 
 struct UnpackResult {

@@ -72,16 +72,6 @@ TEST_CASE("a part of which nothing is wanted is all there") {
   CHECK(look(root, {}, {}, {}).presence == Presence::all);
 }
 
-TEST_CASE("entries that are neither staged nor published are lost") {
-  Places to;
-  CHECK(find_lost(to.part.staged()).empty());
-  ::unlink((to.dir / "stage/under/d/f").c_str());
-  CHECK(find_lost(to.part.staged()) == std::vector<std::size_t>{1});
-  std::filesystem::create_directories(to.at("d"));
-  write_file(to.at("d/f"), "hello");
-  CHECK(find_lost(to.part.staged()).empty());
-}
-
 TEST_CASE("looking at many entries is fast") {
   TempDir dir;
   const auto root = fs::DirHandle::open(dir / "root", fs::Missing::create);
