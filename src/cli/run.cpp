@@ -28,6 +28,17 @@ bool is_unknown_command(const CLI::App& app, const std::vector<std::string>& arg
       .empty();
 }
 
+// CLI11 reads "--release=" as "--release" whose value is the next word.
+std::vector<std::string> with_empty_values(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  for (const auto& word : arguments) {
+    const bool has_empty_value = word.starts_with("--") && word.find('=') + 1 == word.size();
+    out.push_back(has_empty_value ? word.substr(0, word.size() - 1) : word);
+    if (has_empty_value) out.emplace_back();
+  }
+  return out;
+}
+
 }  // namespace
 
 int run(std::vector<std::string> arguments, Io io) {
@@ -48,6 +59,7 @@ int run(std::vector<std::string> arguments, Io io) {
     if (is_unknown_command(app, arguments))
       throw CLI::ExtrasError{fmt::format("there is no command '{}'", arguments.front()),
                              CLI::ExitCodes::ExtrasError};
+    arguments = with_empty_values(arguments);
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {

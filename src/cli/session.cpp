@@ -38,6 +38,12 @@ std::vector<std::string> keys(const Words<T>& words) {
   return out;
 }
 
+// An unset variable of a script must neither look like an option that was left out, nor swallow the next one.
+std::string refuse_no_value(const std::string& word) {
+  if (word.empty()) return "the value is empty";
+  return word.starts_with("--") ? fmt::format("'{}' is no value", word) : "";
+}
+
 }  // namespace
 
 Session::Session(Io io) : io_{std::move(io)} {}
@@ -99,6 +105,11 @@ void Session::add_common_options(CLI::App& command) {
                        ->check(CLI::IsMember(keys(k_color_words)))
                        ->group("Output"),
                    "DECANT_COLOR");
+  for (auto* option : command.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    option->check(CLI::Validator{refuse_no_value, ""});
+    option->allow_extra_args(false);  // "--only media ORG/NAME": the second word is SOURCE
+  }
 }
 
 report::ReportMeta Session::meta() const {

@@ -21,7 +21,8 @@ class Session {
  public:
   explicit Session(Io io);
 
-  // --json, --report, --node, --progress, -q, -v, --color.
+  // --json, --report, --node, --progress, -q, -v, --color. Called last: from then on no option of the command
+  // takes an empty value, another option as its value, or more than one word at a time.
   void add_common_options(CLI::App& command);
   // The option's value comes from the environment when the flag is not given.
   void bind_environment(CLI::App& command, CLI::Option* option, std::string name);

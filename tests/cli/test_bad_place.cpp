@@ -107,6 +107,74 @@ TEST_CASE("a command line that lacks or mixes things is refused before any reque
        },
        2,
        {"--connections"}},
+      {"--jobs out of range",
+       [](World& world) {
+         return world.restore({"--jobs", "0"});
+       },
+       2,
+       {"--jobs"}},
+      {"--jobs out of range in the environment",
+       [](World& world) {
+         world.env["DECANT_JOBS"] = "0";
+         return world.restore();
+       },
+       2,
+       {"DECANT_JOBS"}},
+      {"--jobs of fetch",
+       [](World& world) {
+         return world.fetch({"--jobs", "2"});
+       },
+       2,
+       {"--jobs"}},
+      {"an empty --only",
+       [](World& world) {
+         return world.restore({"--only", ""});
+       },
+       2,
+       {"--only", "the value is empty"}},
+      {"an empty --bundle",
+       [](World& world) {
+         return world.run({"restore", "org/release", "--bundle", ""});
+       },
+       2,
+       {"--bundle", "the value is empty"}},
+      {"an empty --release",
+       [](World& world) {
+         return world.run({"restore", "org/release", "--release=", "--bundle", world.bundle()});
+       },
+       2,
+       {"--release", "the value is empty"}},
+      {"an option in place of a value",
+       [](World& world) {
+         return world.run({"restore", "--release", "--bundle", world.bundle()});
+       },
+       2,
+       {"--release", "'--bundle' is no value"}},
+      {"an empty SOURCE",
+       [](World& world) {
+         return world.run({"restore", "", "--bundle", world.bundle()});
+       },
+       2,
+       {"SOURCE", "the value is empty"}},
+      {"two words for one --only",
+       [](World& world) {
+         return world.restore({"--only", "media", "runtime"});
+       },
+       2,
+       {"runtime"}},
+      {"an address without a name",
+       [](World& world) {
+         return world.run({"restore", "hf://datasets/org", "--bundle", world.bundle()});
+       },
+       2,
+       {"hf://datasets/org", "ORG/NAME"}},
+      {"an address without a type is a model's",
+       [](World& world) {
+         return world.run(
+             {"restore", "hf://org/release", "--repo-type", "dataset", "--bundle", world.bundle()});
+       },
+       2,
+       {"SOURCE says model", "hf://datasets/"}},
       {"a bad value in the environment",
        [](World& world) {
          world.env["DECANT_CONNECTIONS"] = "many";
