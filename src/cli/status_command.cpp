@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "bundle_result.hpp"
 #include "decant/base/text.hpp"
 #include "decant/restore/restore.hpp"
 #include "session.hpp"
@@ -18,11 +19,41 @@ std::string state_text(const restore::PartStatus& part) {
   if (part.missing_entries > 0)
     return fmt::format("published, {} entries gone", format_count(part.missing_entries));
   if (part.changed_entries > 0)
-    return fmt::format("published, {} entries changed since", format_count(part.changed_entries));
+    return fmt::format("published, {} entries changed since, run decant verify",
+                       format_count(part.changed_entries));
   if (part.state == plan::PartState::published) return fmt::format("published {}", format_utc(part.since));
   if (part.state == plan::PartState::partial)
     return fmt::format("partial, {} of {}", format_size(part.present_bytes), format_size(part.size));
   return std::string{to_string(part.state)};
+}
+
+// One stat tells that an entry changed, not into what: nobody knows whether it is still the release.
+std::optional<Problem> doubt_about(const restore::PartStatus& part) {
+  if (part.missing_entries == 0 && part.changed_entries == 0) return std::nullopt;
+  return Problem{.kind = ErrorKind::incomplete,
+                 .thing = fmt::format("part {}: {} entries gone, {} changed since", part.name,
+                                      format_count(part.missing_entries), format_count(part.changed_entries)),
+                 .expected = {},
+                 .found = {},
+                 .hint = part.missing_entries > 0 ? "run decant restore: it says what is missing"
+                                                  : "run decant verify: it tells whether their bytes differ"};
+}
+
+report::PartOutcome outcome_of(const restore::PartStatus& part) {
+  switch (part.state) {
+    case plan::PartState::skipped:
+      return report::PartOutcome::skipped;
+    case plan::PartState::published:
+      return doubt_about(part) ? report::PartOutcome::pending : report::PartOutcome::unchanged;
+    case plan::PartState::staged:
+      return report::PartOutcome::staged;
+    case plan::PartState::cached:
+      return report::PartOutcome::fetched;
+    case plan::PartState::partial:
+    case plan::PartState::missing:
+      return report::PartOutcome::pending;
+  }
+  return report::PartOutcome::pending;
 }
 
 int run(const StatusArgs& args, Session& session) {
@@ -36,41 +67,34 @@ int run(const StatusArgs& args, Session& session) {
     cache.emplace(args.cache);
   const auto parts = restore::status(opened, cache);
 
-  report::Result result;
-  result.command = "status";
-  result.release_id = opened.lock.release_id;
-  result.source = opened.lock.source.repo;
-  result.commit = opened.lock.source.commit;
-  result.manifest_sha256 = opened.lock.manifest_sha256.hex();
-  result.lock_digest = model::lock_digest(opened.lock).hex();
-  result.subset = opened.subset;
+  auto result = result_about(opened, "status");
   std::vector<std::vector<std::string>> rows;
-  std::size_t done = 0;
+  std::size_t published = 0;
+  std::size_t in_doubt = 0;
   std::size_t wanted = 0;
   for (const auto& part : parts) {
-    const bool there = part.state == plan::PartState::published && part.missing_entries == 0;
     rows.push_back({part.name, format_size(part.size), part.entries > 0 ? format_count(part.entries) : "-",
                     state_text(part)});
-    const bool skipped = part.state == plan::PartState::skipped;
-    if (!skipped) ++wanted;
-    if (there) ++done;
     report::PartResult item;
     item.name = part.name;
     item.size = part.size;
     item.entries = part.entries;
-    item.outcome = skipped                                 ? report::PartOutcome::skipped
-                   : there                                 ? report::PartOutcome::unchanged
-                   : part.state == plan::PartState::staged ? report::PartOutcome::staged
-                   : part.state == plan::PartState::cached ? report::PartOutcome::fetched
-                                                           : report::PartOutcome::pending;
+    item.outcome = outcome_of(part);
+    item.problem = doubt_about(part);
+    if (part.state != plan::PartState::skipped) ++wanted;
+    if (item.outcome == report::PartOutcome::unchanged) ++published;
+    if (part.missing_entries == 0 && part.changed_entries > 0) ++in_doubt;
     result.parts.push_back(std::move(item));
   }
-  result.verdict = fmt::format("{} of {} parts are published", done, wanted);
+  result.verdict = fmt::format("{} of {} parts are published", published, wanted);
+  if (in_doubt > 0)
+    result.verdict += fmt::format(" and unchanged; {} changed since, run decant verify", in_doubt);
   session.console().end_progress();
   if (!session.console().json()) {
     session.console().out(
-        fmt::format("release  {}\nsource   {} {}\nlock     {}\n\n{}\n", escape_for_display(result.release_id),
-                    escape_for_display(result.source), result.commit, result.lock_digest,
+        fmt::format("release  {}\nsource   {}{}{}\nlock     {}\n\n{}\n",
+                    escape_for_display(result.release_id), escape_for_display(result.source),
+                    result.commit.empty() ? "" : " ", result.commit, result.lock_digest,
                     ui::render_table({{"part"}, {"size", true}, {"entries", true}, {"state"}}, rows)));
   }
   return session.finish_quietly(result, report::exit_code(result));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bundle_result.hpp"
 #include "decant/base/text.hpp"
 #include "decant/verify/release_trees.hpp"
 #include "release_options.hpp"
@@ -24,42 +25,78 @@ struct VerifyArgs {
   bool quick = false;
 };
 
-int run(const VerifyArgs& args, Session& session) {
-  if (args.bundle.empty())
-    throw Error{ErrorKind::usage, "no --bundle is given", "add --bundle DIR, or set DECANT_BUNDLE"};
-  if (args.quick && args.hash_media)
-    throw Error{ErrorKind::usage, "--quick and --hash-media exclude each other", "leave one of them out"};
-  const auto started = session.clock().now();
-  auto opened = restore::open_bundle(args.bundle);
+// Globs of --skip that choose no path of the release. What an archive holds is only known while it is looked
+// at: a glob that may choose something of an archive that nobody looks at is no mistake.
+class UnmatchedGlobs {
+ public:
+  UnmatchedGlobs(const std::vector<std::string>& words, const model::ReleaseManifest& manifest) {
+    for (const auto& word : words)
+      if (is_glob(word)) globs_.emplace_back(std::vector<std::string>{}, std::vector{word}, manifest);
+  }
+  void look_at(const model::PartSpec& part) {
+    std::erase_if(globs_, [&](const model::Selection& skip) { return !skip.wants_whole_part(part); });
+  }
+  void look_at(const model::PartSpec& part, const model::PartIndex& index) {
+    std::erase_if(globs_, [&](const model::Selection& skip) {
+      return !skip.wants_part(part) || std::ranges::any_of(index.entries, [&](const auto& entry) {
+        return !skip.wants_entry(part, part.under / entry.path);
+      });
+    });
+  }
+  std::vector<std::string> words() const {
+    std::vector<std::string> out;
+    for (const auto& skip : globs_) out.push_back(skip.skip().front());
+    return out;
+  }
 
-  auto words = opened.selection.skip();
-  words.insert(words.end(), args.skip.begin(), args.skip.end());
-  const model::Selection selection{opened.selection.only(), words, opened.manifest};
+ private:
+  std::vector<model::Selection> globs_;
+};
 
-  report::Result result;
-  result.command = "verify";
-  result.release_id = opened.lock.release_id;
-  result.source = opened.lock.source.repo;
-  result.commit = opened.lock.source.commit;
-  result.manifest_sha256 = opened.lock.manifest_sha256.hex();
+// What the release expects of this machine, and what of it the restore has not brought yet.
+struct Expectations {
+  verify::ReleaseTrees trees;
+  std::vector<std::string> unpublished;  // parts that are wanted
+  std::size_t wanted_parts = 0;
+  std::vector<std::string> unmatched_globs;
+
+  bool is_finished() const { return unpublished.empty(); }
+  bool is_empty() const {
+    return std::ranges::all_of(trees.trees, [](const verify::Tree& tree) { return tree.entries.empty(); });
+  }
+};
+
+Expectations expectations_of(const restore::OpenedBundle& opened, const model::Selection& selection,
+                             const VerifyArgs& args) {
+  Expectations out;
   const auto lock = model::lock_digest(opened.lock);
-  result.lock_digest = lock.hex();
-  result.subset = !selection.is_everything();
+  UnmatchedGlobs globs{args.skip, opened.manifest};
+  const auto published_record = [&](const model::PartSpec& part) {
+    auto record = opened.bundle.read_record(part.name, lock);
+    return record && record->stage == state::Stage::published ? std::move(record) : std::nullopt;
+  };
+  for (const auto& part : opened.manifest.parts) {
+    if (!selection.wants_part(part) || part.kind != model::PartKind::unpack) globs.look_at(part);
+    if (!selection.wants_part(part)) continue;
+    ++out.wanted_parts;
+    if (!published_record(part)) out.unpublished.push_back(part.name);
+  }
 
-  // Is the restore itself finished? Its records say so.
   verify::ReleaseView view;
   view.manifest = &opened.manifest;
   view.selection = &selection;
   view.index_of = [&](const model::PartSpec& part) -> std::optional<verify::KnownIndex> {
-    const auto record = opened.bundle.read_record(part.name, lock);
-    if (!record || record->stage != state::Stage::published) return std::nullopt;
-    auto index = opened.bundle.read_index(part.name, record->index_sha256);
-    if (!index) return std::nullopt;
+    const auto record = published_record(part);
+    auto index = record ? opened.bundle.read_index(part.name, record->index_sha256) : std::nullopt;
+    if (!index) {
+      globs.look_at(part);
+      return std::nullopt;
+    }
+    globs.look_at(part, *index);
     return verify::KnownIndex{.index = std::move(*index), .origin = verify::Origin::learned_index};
   };
   view.is_published = [&](const model::PartSpec& part) {
-    const auto record = opened.bundle.read_record(part.name, lock);
-    return record && record->stage == state::Stage::published;
+    return std::ranges::find(out.unpublished, part.name) == out.unpublished.end();
   };
   view.root_paths = opened.root_paths;
   for (const auto& [name, place] : parse_places(args.roots, "--root")) view.root_paths[name] = place;
@@ -68,25 +105,56 @@ int run(const VerifyArgs& args, Session& session) {
                                     std::pair{std::string{"swift-source"}, args.swift_source},
                                     std::pair{std::string{"base-model"}, args.base_model}})
     if (!place.empty()) view.tree_paths[name] = place;
-
-  auto trees = verify::trees_of(view);
-  const bool finished = std::ranges::none_of(opened.manifest.parts, [&](const model::PartSpec& part) {
-    return selection.wants_part(part) && !view.is_published(part);
+  out.trees = verify::trees_of(view);
+  out.unmatched_globs = globs.words();
+  // Parts that were never published are not a difference: the restore has not come to its end.
+  std::erase_if(out.trees.findings, [&](const report::Finding& finding) {
+    return finding.kind == report::FindingKind::unverifiable &&
+           std::ranges::find(out.unpublished, finding.part) != out.unpublished.end();
   });
-  if (!finished) {
-    // Parts that were never published are not a difference: the restore has not come to its end.
-    std::erase_if(trees.findings, [](const report::Finding& finding) {
-      return finding.kind == report::FindingKind::unverifiable && !finding.part.empty();
-    });
+  return out;
+}
+
+int run(const VerifyArgs& args, Session& session) {
+  if (args.bundle.empty())
+    throw Error{ErrorKind::usage, "no --bundle is given", "add --bundle DIR, or set DECANT_BUNDLE"};
+  if (args.quick && args.hash_media)
+    throw Error{ErrorKind::usage, "--quick and --hash-media exclude each other", "leave one of them out"};
+  const auto started = session.clock().now();
+  const auto opened = restore::open_bundle(args.bundle);
+
+  auto words = opened.selection.skip();
+  words.insert(words.end(), args.skip.begin(), args.skip.end());
+  const model::Selection selection{opened.selection.only(), words, opened.manifest};
+
+  auto result = result_about(opened, "verify");
+  result.subset = !selection.is_everything();
+  auto expected = expectations_of(opened, selection, args);
+  for (const auto& word : expected.unmatched_globs)
+    session.reporter().message(
+        progress::Level::warning,
+        fmt::format("--skip {}: no path of the release matches", escape_for_display(word)));
+  if (!expected.is_finished())
     result.problems.push_back(
         {.kind = ErrorKind::incomplete,
          .thing = fmt::format("the restore is not finished: {} of {} parts are not published",
-                              trees.parts_without_index.size(), opened.manifest.parts.size()),
+                              expected.unpublished.size(), expected.wanted_parts),
          .expected = "all parts published",
-         .found = fmt::format("missing: {}", fmt::join(trees.parts_without_index, ", ")),
+         .found = fmt::format("missing: {}", fmt::join(expected.unpublished, ", ")),
          .hint = "run decant restore again, then verify"});
-  }
-  result.findings = std::move(trees.findings);
+  result.findings = std::move(expected.trees.findings);
+  const bool proves_nothing =
+      expected.is_finished() && expected.is_empty() && result.findings.empty() && result.subset;
+  if (proves_nothing)
+    result.problems.push_back(
+        {.kind = ErrorKind::usage,
+         .thing = "the selection leaves nothing to verify",
+         .expected = "at least one entry",
+         .found = args.skip.empty()
+                      ? "none of what the last restore selected"
+                      : fmt::format("none outside --skip {}",
+                                    escape_for_display(fmt::format("{}", fmt::join(args.skip, ", --skip ")))),
+         .hint = "skip less"});
   for (const auto& finding : result.findings)
     session.reporter().finding(
         fmt::format("{} {} {}", to_string(finding.kind), finding.tree, escape_for_display(finding.path)));
@@ -96,11 +164,13 @@ int run(const VerifyArgs& args, Session& session) {
                   : args.hash_media ? verify::Level::every_byte
                                     : verify::Level::standard;
   session.reporter().phase("verify");
-  verify::prove(trees.trees, options, session.reporter(), session.stop(), result);
+  if (!expected.trees.trees.empty())  // no digest of nothing
+    verify::prove(expected.trees.trees, options, session.reporter(), session.stop(), result);
   report::sort_findings(result.findings);
   result.seconds = std::chrono::duration<double>(session.clock().now() - started).count();
-  result.verdict = !finished && result.findings.empty() ? "not complete: the restore is not finished"
-                                                        : verify::verdict(result);
+  result.verdict = !expected.is_finished() && result.findings.empty()
+                       ? "not complete: the restore is not finished"
+                       : verify::verdict(result);
   if (args.quick) result.verdict += "; structure: not checked";
   return session.finish(result, report::exit_code(result));
 }

@@ -310,7 +310,11 @@ void prove(const std::vector<Tree>& trees, const VerifyOptions& options, progres
 std::string verdict(const report::Result& result) {
   const std::size_t count = result.findings.size();
   std::string text;
-  if (count == 0) {
+  const bool is_nothing = std::all_of(result.trees.begin(), result.trees.end(),
+                                      [](const auto& tree) { return tree.second.expected == 0; });
+  if (count == 0 && is_nothing) {
+    text = "nothing was verified: no entry is expected";
+  } else if (count == 0) {
     text = "verified" + size_only_words(result);
   } else {
     text = fmt::format("NOT verified: {} {}", format_count(count), count == 1 ? "finding" : "findings");

@@ -206,4 +206,73 @@ TEST_CASE("status tells what is there, offline") {
   CHECK(world.requests() == 0);
 }
 
+TEST_CASE("status does not call a changed part unchanged, and says what to do") {
+  World world;
+  REQUIRE(world.restore().code == 0);
+  write_file(world.bundle() + "/NOTES.md", "x");
+  world.forbid_writes();
+  const auto told = world.status();
+  INFO(told);
+  CHECK(told.code == 3);
+  CHECK(has(told.out, {"1 entries changed since, run decant verify", "4 of 5 parts are published"}));
+  const auto summary = json_lines(world.status({"--json"}).out).back();
+  CHECK(summary["counts"]["parts_unchanged"] == 4);
+  CHECK(summary["counts"]["parts_pending"] == 1);
+}
+
+TEST_CASE("a selection that leaves nothing is not verified, and is exit 2") {
+  World world;
+  REQUIRE(world.restore().code == 0);
+  world.forbid_writes();
+  for (const Args& words : {Args{"--skip", "**", "--skip", "base-model"},
+                            Args{"--skip", "data", "--skip", "media", "--skip", "runtime", "--skip", "notes",
+                                 "--skip", "base-model"}}) {
+    DYNAMIC_SECTION(words[1]) {
+      const auto ran = world.run([&] {
+        Args args{"verify", "--bundle", world.bundle(), "--hash-media"};
+        args.insert(args.end(), words.begin(), words.end());
+        return args;
+      }());
+      INFO(ran);
+      CHECK(ran.code == 2);
+      CHECK(has(ran.out, {"nothing was verified"}));
+      CHECK(has(ran.err, {"leaves nothing to verify", "next:"}));
+      CHECK(!has(ran.out, {"every byte hashed"}));
+      CHECK(!has(ran.out, {"full:"}));
+    }
+  }
+}
+
+TEST_CASE("a glob of verify --skip that matches nothing is warned of, and only that") {
+  World world;
+  REQUIRE(world.restore().code == 0);
+  for (const std::string glob : {"nowhere/**", "*.nothing"}) {
+    const auto ran = world.verify({"--skip", glob});
+    INFO(ran);
+    CHECK(ran.code == 0);
+    CHECK(has(ran.err, {glob, "no path of the release matches"}));
+  }
+  for (const std::string glob : {"media/**", "NOTES.*", "swift_src/swift/*.py", "runtime/**"}) {
+    const auto ran = world.verify({"--skip", glob});
+    INFO(ran);
+    CHECK(ran.code == 0);
+    CHECK(!has(ran.err, {"matches"}));
+  }
+}
+
+TEST_CASE("a published part whose index is damaged stays a finding while another is not published") {
+  World world;
+  REQUIRE(world.restore({"--only", "media"}).code == 0);
+  world.hub.add_fault({.where = Where::cdn, .path = "runtime.tar.zst", .times = 0, .status = 500});
+  CHECK(world.restore().code == 4);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{world.bundle() + "/.decant/release"})
+    if (entry.path().filename().string().find("images_000") != std::string::npos)
+      write_file(entry.path(), "damaged");
+  const auto ran = world.verify();
+  INFO(ran);
+  CHECK(ran.code == 1);
+  CHECK(has(ran.out, {"unverifiable", "images_000"}));
+  CHECK(has(ran.err, {"3 of 5 parts are not published"}));
+}
+
 }  // namespace decant::test

@@ -66,7 +66,7 @@ void prove(const std::vector<Tree>& trees, const VerifyOptions& options, progres
            const Stop& stop, report::Result& result);
 
 // The verdict line: "verified, every byte hashed", "verified; 48,211 media files by size only", "NOT
-// verified: …".
+// verified: …", "nothing was verified: …".
 std::string verdict(const report::Result& result);
 
 // Fills in missing parents as directory entries and sorts by path bytes; the form prove() and tree_text()
