@@ -74,7 +74,7 @@ TEST_CASE("entries that make no sense are refused") {
       {"two sizes", R"([{"type":"file",)" + good_oid + R"("path":"a","size":1,"lfs":{"oid":")" + k_sha256 +
                         R"(","size":2}}])"},
       {"cut", R"([{"type":"file",)"},
-      {"deep", std::string(100'000, '[')},
+      {"deep", std::string(10'000, '[')},
   };
   for (const auto& row : rows) {
     INFO(row.name);
