@@ -29,7 +29,7 @@ class FileStager {
       : shop_{shop},
         p_{shop.prepared},
         root_{root},
-        part_{part},
+
         counters_{std::move(counters)},
         result_{result},
         tree_{root.staging.make_dirs(part_dir(part), 0700)
@@ -178,7 +178,6 @@ class FileStager {
   Workshop& shop_;
   Prepared& p_;
   const OpenRoot& root_;
-  PartWork& part_;
   std::shared_ptr<progress::PartCounters> counters_;
   report::PartResult& result_;
   fs::DirHandle tree_;
