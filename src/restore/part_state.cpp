@@ -42,13 +42,13 @@ bool is_same_content(const fs::DirHandle& root, const PartWork& part, std::size_
                      const Stop& stop) {
   const auto& entry = part.index->entries[i];
   const auto path = installed_path(part, entry.path);
-  if (entry.type == model::EntryType::symlink) {
-    const auto target = root.read_link(path);
-    return target && *target == entry.target;
-  }
-  if (entry.type == model::EntryType::dir) {
+  if (entry.type != model::EntryType::file) {
     const auto facts = root.stat(path);
-    return facts && facts->type == fs::FileType::dir;
+    const bool is_link = entry.type == model::EntryType::symlink;
+    if (!facts || facts->type != (is_link ? fs::FileType::symlink : fs::FileType::dir)) return false;
+    if (is_link && root.read_link(path) != entry.target) return false;
+    mark.stamp = fs::stamp_of(*facts);
+    return true;
   }
   fs::EntryFacts facts;
   const auto fd = root.open_file_if_there(path, &facts);
