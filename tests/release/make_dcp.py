@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the PyTorch distributed checkpoint below tests/data/dcp, as training writes it.
+"""Makes a small PyTorch distributed checkpoint, as training writes it, for tests/data/dcp.
 
-usage: make_dcp.py OUT          (needs torch; made with 2.15.0, for instance: python3 -m venv V && V/bin/pip install torch numpy)
+usage: make_dcp.py OUT          (needs torch and numpy, for instance: python3 -m venv V && V/bin/pip install torch numpy)
 
-Torch is far too large to install in a test, so this ran once and what it wrote is committed. Two ranks save model and
+Torch is far too large to install in a test: this is to be run once and what it writes committed, which is still to be
+done. Two ranks save model and
 optimizer together: OUT/iter_0000002/__RANK_N.distcp and .metadata, written by torch; and beside them, as the training
 code of real checkpoints adds them, extra_state/extra_state_rank_RANK.pt and lance_checkpoint.json, and above
 latest_checkpointed_iteration.txt.
