@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
 #include <unistd.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdlib>
 
 #include "decant/cli/cli.hpp"

@@ -3,9 +3,9 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <locale.h>
 
 #include <array>
+#include <clocale>
 #include <string>
 #include <string_view>
 
@@ -177,7 +177,7 @@ class TarReader {
     return entry == nullptr ? std::string{} : entry->raw_name;
   }
 
-  [[noreturn]] void disagree(std::string_view name, std::string_view words) {
+  [[noreturn]] void disagree(std::string_view name, std::string_view words) const {
     refuse_entry(summary_.entries + 1, name, "S8", words);
   }
 

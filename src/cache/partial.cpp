@@ -120,6 +120,8 @@ std::string Partial::path() const {
   return impl_->path();
 }
 
+// It changes the file: no const function.
+// NOLINTNEXTLINE(readability-make-member-function-const)
 void Partial::write_at(std::uint64_t offset, Bytes bytes) {
   if (offset > size() || bytes.size() > size() - offset) {
     throw Error{ErrorKind::bug, fmt::format("a write past the end of {}", path())};

@@ -25,6 +25,7 @@ std::string name_for(const source::Object& object, const progress::PartCounters*
 
 std::vector<std::string> names_of(const std::vector<source::Source*>& sources) {
   std::vector<std::string> names;
+  names.reserve(sources.size());
   for (const source::Source* source : sources) names.push_back(source->name());
   return names;
 }
@@ -85,7 +86,7 @@ std::uint64_t ActiveDownload::wait_for(std::uint64_t offset) {
   for (;;) {
     if (chunks_.prefix_bytes() >= wanted) return chunks_.prefix_bytes();
     if (interrupted_) throw Interrupted{*interrupted_};
-    if (error_) throw Error{*error_};
+    if (error_) throw Error{*error_};  // NOLINT(misc-throw-by-value-catch-by-reference): a copy, each time
     if (released_) throw Error{ErrorKind::bug, fmt::format("{} was given back", name_)};
     if (shared_->closed) {
       throw Error{ErrorKind::incomplete, fmt::format("{} has not arrived to its end", name_),
@@ -240,7 +241,7 @@ void ActiveDownload::count(std::int64_t written, std::uint64_t received) {
   counters_->bytes_from_network += received;
 }
 
-void ActiveDownload::refuse(std::size_t source, Problem problem) {
+void ActiveDownload::refuse(std::size_t source, const Problem& problem) {
   std::string going_on_with;
   {
     const std::lock_guard lock{shared_->mutex};
@@ -297,9 +298,9 @@ void ActiveDownload::deactivate_locked() {
 
 // What the last source said: it is the one that the user named, the others only stand in for it.
 Error ActiveDownload::no_source_left_locked() const {
-  for (auto problem = problems_.rbegin(); problem != problems_.rend(); ++problem) {
-    if (*problem) return Error{**problem};
-  }
+  const auto last =
+      std::find_if(problems_.rbegin(), problems_.rend(), [](const auto& one) { return one.has_value(); });
+  if (last != problems_.rend()) return Error{**last};
   return Error{ErrorKind::network, fmt::format("{}: no place is left to fetch it from", name_)};
 }
 

@@ -73,7 +73,7 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   bool is_landed(std::uint64_t chunk);
   void count(std::int64_t written, std::uint64_t received);
   // This source is not asked again for this object. Ends the download when no other is left.
-  void refuse(std::size_t source, Problem problem);
+  void refuse(std::size_t source, const Problem& problem);
   // True the first time.
   bool set_sequential(std::size_t source);
   void end(std::optional<Error> error, std::optional<Interrupted> interrupted);

@@ -137,7 +137,7 @@ void place_roots(Prepared& p) {
       return part.root == name && p.selection.wants_part(part);
     });
     if (!used) continue;
-    const std::string flag = name == "runtime" ? "--runtime-root DIR" : "--root " + name + "=DIR";
+    const std::string flag = name == "runtime" ? "--runtime-root DIR" : fmt::format("--root {}=DIR", name);
     std::string hint = "add " + flag;
     if (spec != nullptr && !spec->suggest.empty())
       hint += fmt::format("; the release suggests {}", escape_for_display(spec->suggest));
