@@ -17,10 +17,10 @@ struct StatusArgs {
 
 std::string state_text(const restore::PartStatus& part) {
   if (part.missing_entries > 0)
-    return fmt::format("published, {} entries gone", format_count(part.missing_entries));
+    return fmt::format("published, {} gone", counted(part.missing_entries, "entry", "entries"));
   if (part.changed_entries > 0)
-    return fmt::format("published, {} entries changed since, run decant verify",
-                       format_count(part.changed_entries));
+    return fmt::format("published, {} changed since, run decant verify",
+                       counted(part.changed_entries, "entry", "entries"));
   if (part.state == plan::PartState::published) return fmt::format("published {}", format_utc(part.since));
   if (part.state == plan::PartState::partial)
     return fmt::format("partial, {} of {}", format_size(part.present_bytes), format_size(part.size));
@@ -31,8 +31,9 @@ std::string state_text(const restore::PartStatus& part) {
 std::optional<Problem> doubt_about(const restore::PartStatus& part) {
   if (part.missing_entries == 0 && part.changed_entries == 0) return std::nullopt;
   return Problem{.kind = ErrorKind::incomplete,
-                 .thing = fmt::format("part {}: {} entries gone, {} changed since", part.name,
-                                      format_count(part.missing_entries), format_count(part.changed_entries)),
+                 .thing = fmt::format("part {}: {} gone, {} changed since", part.name,
+                                      counted(part.missing_entries, "entry", "entries"),
+                                      format_count(part.changed_entries)),
                  .expected = {},
                  .found = {},
                  .hint = part.missing_entries > 0 ? "run decant restore: it says what is missing"

@@ -219,7 +219,7 @@ PartIndex Parser::parse() {
   read_header(line);
   while (next_line(line)) read_record(line);
   if (index_.entries.size() != entries_) {
-    fail("entries are missing or too many", fmt::format("{} entries, as the header says", entries_),
+    fail("entries are missing or too many", counted(entries_, "entry", "entries") + ", as the header says",
          std::to_string(index_.entries.size()));
   }
   if (read_bytes_ != bytes_) {

@@ -222,12 +222,12 @@ void Publication::prove_presence() {
   const PresenceReport report = look(*part_.root, part_.under, *part_.index, *part_.marks);
   if (!report.missing.empty()) {
     const model::IndexEntry& first = part_.index->entries[report.missing.front()];
-    throw Error{
-        ErrorKind::incomplete,
-        fmt::format("part {}: {} of {} entries vanished while they were being published, {} among them",
-                    escape_for_display(part_.name), format_count(report.missing.size()),
-                    format_count(report.expected), escape_for_display((part_.under / first.path).str())),
-        "look for a process that cleans up there, then run the same command again"};
+    throw Error{ErrorKind::incomplete,
+                fmt::format("part {}: {} of {} vanished while they were being published, {} among them",
+                            escape_for_display(part_.name), format_count(report.missing.size()),
+                            counted(report.expected, "entry", "entries"),
+                            escape_for_display((part_.under / first.path).str())),
+                "look for a process that cleans up there, then run the same command again"};
   }
   for (const std::size_t i : report.changed) {
     const model::IndexEntry& entry = part_.index->entries[i];
@@ -312,9 +312,9 @@ PublishCounts publish(std::vector<StagedPart>& parts, progress::Reporter& report
   for (Publication& each : publications) each.set_directory_times();
   for (Publication& each : publications) each.prove_presence();
   sync_roots(parts);
-  reporter.message(progress::Level::detail,
-                   fmt::format("published by {} renames, {} entries were there already",
-                               format_count(counts.renamed), format_count(counts.adopted)));
+  reporter.message(progress::Level::detail, fmt::format("published by {}; there already: {}",
+                                                        counted(counts.renamed, "rename", "renames"),
+                                                        counted(counts.adopted, "entry", "entries")));
   return counts;
 }
 

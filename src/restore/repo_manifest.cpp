@@ -149,7 +149,7 @@ void complete_parts(Prepared& p) {
       .kind = ErrorKind::usage,
       .thing = fmt::format("{}: the repo's root holds no {}", repo.describe(), model::k_manifest_name),
       .expected = "",
-      .found = fmt::format("{} release folder{}", folders.size(), folders.size() == 1 ? "" : "s"),
+      .found = counted(folders.size(), "release folder", "release folders"),
       .hint = hint}};
 }
 

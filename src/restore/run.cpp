@@ -336,12 +336,12 @@ class RestoreRun {
     std::uint64_t entries = 0;
     for (const auto& part : result_.parts) entries += part.entries;
     if (code == 0)
-      return fmt::format("done: {} entries restored{}; bytes on disk are proven by decant verify",
-                         format_count(entries), result_.subset ? " (a subset of the release)" : "");
+      return fmt::format("done: {} restored{}; bytes on disk are proven by decant verify",
+                         counted(entries, "entry", "entries"),
+                         result_.subset ? " (a subset of the release)" : "");
     if (!result_.conflicts.empty())
-      return fmt::format("nothing was published: {} path{} hold{} other content; staged work is kept",
-                         format_count(result_.conflicts.size()), result_.conflicts.size() == 1 ? "" : "s",
-                         result_.conflicts.size() == 1 ? "s" : "");
+      return fmt::format("nothing was published: {} other content; staged work is kept",
+                         counted(result_.conflicts.size(), "path holds", "paths hold"));
     const auto staged =
         std::ranges::count(result_.parts, report::PartOutcome::staged, &report::PartResult::outcome);
     const auto failed =

@@ -15,10 +15,6 @@ namespace {
 constexpr std::size_t k_shown = 20;
 constexpr int k_path_columns = 44;
 
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", format_count(count), count == 1 ? one : many);
-}
-
 std::string at_least(bool is_bound, std::uint64_t bytes) {
   return (is_bound ? "at least " : "") + format_size(bytes);
 }
@@ -121,10 +117,9 @@ std::string memory_line(const plan::Plan& plan) {
 std::string notes(const plan::Plan& plan) {
   std::string text;
   if (plan.parts_without_list > 0) {
-    text +=
-        fmt::format("{} no list of what it holds: conflicts there show while it is unpacked.\n",
-                    plan.parts_without_list == 1 ? "1 part states"
-                                                 : format_count(plan.parts_without_list) + " parts state");
+    text += counted(plan.parts_without_list, "part states no list of what it holds",
+                    "parts state no list of what they hold") +
+            ": conflicts there show while unpacking.\n";
   }
   for (const auto& [root, path] : plan.input.root_suggestions) {
     text += fmt::format("Root {}: the release suggests {}; it is used only when given: --root {}={}\n",

@@ -47,7 +47,7 @@ std::string amount(std::uint64_t done, std::uint64_t total) {
 
 std::string findings_words(const Snapshot& snapshot) {
   if (snapshot.findings == 0) return {};
-  return snapshot.findings == 1 ? "1 finding" : format_count(snapshot.findings) + " findings";
+  return counted(snapshot.findings, "finding", "findings");
 }
 
 // Rate, time left, findings and what is waited for, each after `separator`.
@@ -124,7 +124,7 @@ std::vector<std::string> bar_lines(const Snapshot& snapshot, int columns) {
     name.append(static_cast<std::size_t>(std::max(0, name_columns - display_width(name))), ' ');
     std::string line = fmt::format("  {}  {:<10}  {}", name, doing(snapshot, part),
                                    amount(part.bytes_done, part.bytes_total));
-    if (part.entries_done > 0) line += fmt::format("  {} entries", format_count(part.entries_done));
+    if (part.entries_done > 0) line += "  " + counted(part.entries_done, "entry", "entries");
     lines.push_back(cut_to_width(line, room));
   }
   if (active.size() > k_part_lines) {

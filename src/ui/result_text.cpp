@@ -65,10 +65,10 @@ std::string part_table(const report::Result& result) {
   }
   if (unchanged > 0) {
     text += fmt::format("{} unchanged, by size and time stamp: the bytes are proven by decant verify\n",
-                        unchanged == 1 ? "1 part" : format_count(unchanged) + " parts");
+                        counted(unchanged, "part", "parts"));
   }
   if (skipped > 0) {
-    text += fmt::format("{} not selected\n", skipped == 1 ? "1 part" : format_count(skipped) + " parts");
+    text += fmt::format("{} not selected\n", counted(skipped, "part", "parts"));
   }
   return text;
 }
@@ -107,8 +107,7 @@ std::string finding_list(const report::Result& result, const Paint& paint) {
   if (result.findings.empty()) return {};
   std::vector<report::Finding> findings = result.findings;
   report::sort_findings(findings);
-  std::string text =
-      paint.red(findings.size() == 1 ? "1 finding" : format_count(findings.size()) + " findings") + '\n';
+  std::string text = paint.red(counted(findings.size(), "finding", "findings")) + '\n';
   for (auto begin = findings.begin(); begin != findings.end();) {
     const auto end = std::find_if(
         begin, findings.end(), [&](const report::Finding& finding) { return finding.kind != begin->kind; });
@@ -183,10 +182,9 @@ std::string size_only_line(const report::Result& result, const Paint& paint) {
   }
   if (files == 0) return {};
   // Where anything was hashed at all, only media were left out.
-  const std::string_view what = hashed == 0 ? "" : "media ";
-  return paint.yellow(fmt::format("NOT hashed: {} {}{} by size only", format_count(files), what,
-                                  files == 1 ? "file" : "files")) +
-         '\n';
+  const std::string what =
+      hashed == 0 ? counted(files, "file", "files") : counted(files, "media file", "media files");
+  return paint.yellow(fmt::format("NOT hashed: {} by size only", what)) + '\n';
 }
 
 std::string digest_table(const report::Result& result) {

@@ -41,7 +41,7 @@ mode_t mode_of(ExpectedType type) {
 }
 
 std::string byte_words(std::uint64_t count) {
-  return format_count(count) + (count == 1 ? " byte" : " bytes");
+  return counted(count, "byte", "bytes");
 }
 
 std::optional<std::string> link_target(int dirfd, const char* name) {

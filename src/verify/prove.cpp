@@ -51,7 +51,7 @@ std::optional<fs::RelPath> below(const std::filesystem::path& inner, const std::
 
 // Where `inner` lies within `outer`; nullopt: elsewhere.
 std::optional<fs::RelPath> place_within(const std::string& inner, const std::string& outer) {
-  if (const auto as_given = below(plain_path(inner), plain_path(outer))) return as_given;
+  if (auto as_given = below(plain_path(inner), plain_path(outer))) return as_given;
   std::error_code failed;
   const auto real_inner = std::filesystem::weakly_canonical(plain_path(inner), failed);
   if (failed) return std::nullopt;
@@ -296,8 +296,7 @@ std::string size_only_words(const report::Result& result) {
   }
   if (size_only == 0) return ", every byte hashed";
   if (hashed == 0) return " by presence, type and size only; no byte was hashed";
-  return fmt::format("; {} media {} by size only", format_count(size_only),
-                     size_only == 1 ? "file" : "files");
+  return fmt::format("; {} by size only", counted(size_only, "media file", "media files"));
 }
 
 }  // namespace
@@ -317,7 +316,7 @@ std::string verdict(const report::Result& result) {
   } else if (count == 0) {
     text = "verified" + size_only_words(result);
   } else {
-    text = fmt::format("NOT verified: {} {}", format_count(count), count == 1 ? "finding" : "findings");
+    text = "NOT verified: " + counted(count, "finding", "findings");
   }
   return result.subset ? text + "; subset: only what the selection wants" : text;
 }

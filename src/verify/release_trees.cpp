@@ -128,14 +128,14 @@ class Builder {
     if (tree.entries.empty()) return;
     const auto place = view_.root_paths.find(name);
     if (place == view_.root_paths.end()) {
-      out_.findings.push_back(
-          {.kind = report::FindingKind::tree_missing,
-           .tree = name,
-           .path = {},
-           .part = {},
-           .expected = fmt::format("root '{}' with {} entries", name, tree.entries.size()),
-           .found = "nobody says where it lies",
-           .note = fmt::format("name it with --root {}=DIR", name)});
+      out_.findings.push_back({.kind = report::FindingKind::tree_missing,
+                               .tree = name,
+                               .path = {},
+                               .part = {},
+                               .expected = fmt::format("root '{}' with {}", name,
+                                                       counted(tree.entries.size(), "entry", "entries")),
+                               .found = "nobody says where it lies",
+                               .note = fmt::format("name it with --root {}=DIR", name)});
       return;
     }
     tree.path = place->second;

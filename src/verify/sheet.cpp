@@ -33,7 +33,7 @@ bool Sheet::wants_hash(const Expected& entry) const {
 void Sheet::open(Ledger& ledger) {
   report::Finding missing{.kind = report::FindingKind::tree_missing, .tree = tree_.name};
   missing.expected = "a directory at " + tree_.path;
-  if (!entries_->empty()) missing.note = format_count(entries_->size()) + " expected entries";
+  if (!entries_->empty()) missing.note = counted(entries_->size(), "expected entry", "expected entries");
   struct stat st {};
   const int error = ::stat(tree_.path.c_str(), &st) == 0 ? 0 : errno;
   if (error == ENOENT || error == ENOTDIR) {

@@ -224,7 +224,7 @@ TEST_CASE("status does not call a changed part unchanged, and says what to do") 
   const auto told = world.status();
   INFO(told);
   CHECK(told.code == 3);
-  CHECK(has(told.out, {"1 entries changed since, run decant verify", "4 of 5 parts are published"}));
+  CHECK(has(told.out, {"1 entry changed since, run decant verify", "4 of 5 parts are published"}));
   const auto summary = json_lines(world.status({"--json"}).out).back();
   CHECK(summary["counts"]["parts_unchanged"] == 4);
   CHECK(summary["counts"]["parts_pending"] == 1);

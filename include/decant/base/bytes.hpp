@@ -35,6 +35,8 @@ struct ByteRange {
 std::string format_size(std::uint64_t bytes);
 // "48,211".
 std::string format_count(std::uint64_t count);
+// "1 entry", "48,211 entries".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 // "42 s", "3 min 07 s", "2 h 05 min".
 std::string format_duration(std::uint64_t seconds);
 // "192M", "1.5G", "64KiB", "1000000"; K M G T are powers of 1024, KB MB GB TB of 1000. nullopt for anything
