@@ -79,10 +79,16 @@ bool optional_flag(const Node& node, std::string_view key) {
   return child && child->boolean();
 }
 
+// Archives may not bring such names either (rule S2).
+void refuse_control_characters(const Node& node, const fs::RelPath& path) {
+  if (has_control_characters(path.str())) node.fail("a path without control characters");
+}
+
 void Parser::read_unpack(const Node& node, PartSpec& part) const {
   part.kind = PartKind::unpack;
   part.root = node.require("root", "the name of a root").name();
   part.under = optional_path(node, "under");
+  refuse_control_characters(node, part.under);
   if (is_reserved(part.root, part.under)) {
     node.require("under", "").fail("a directory that decant does not keep for itself");
   }
@@ -102,6 +108,7 @@ void Parser::read_place(const Node& node, PartSpec& part) const {
   part.root = node.require("root", "the name of a root").name();
   const Node as = node.require("as", "the path of the file below the root");
   part.as = as.file_path();
+  refuse_control_characters(as, part.as);
   if (is_reserved(part.root, part.as)) as.fail("a path that decant does not keep for itself");
 }
 
@@ -338,7 +345,7 @@ class SchemaPeek {
   }
 
  private:
-  bool plain() { return depth_ > 0; }
+  bool plain() const { return depth_ > 0; }
   bool close() {
     --depth_;
     return true;
