@@ -49,7 +49,7 @@ void check_text(std::string_view text, std::string_view what, const Rules& rules
   const auto refuse = [&](std::string_view words, Rule rule = Rule::s2_text) {
     throw Refusal{rule, std::string{what} + " " + std::string{words}};
   };
-  if (!rules.allow_non_utf8 && !is_valid_utf8(text)) refuse("is not UTF-8");
+  if (!rules.allow_non_utf8 && !is_valid_utf8(text)) refuse("is not UTF-8 (accept: non-utf8)");
   const bool control = std::any_of(text.begin(), text.end(),
                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (control || has_control_characters(text)) refuse("has control characters");
@@ -119,7 +119,7 @@ void judge_mode(GuardEntry& result, std::uint32_t mode, const Rules& rules) {
   const auto kind = result.entry.kind;
   if (kind == EntryKind::symlink) return;
   if (kind != EntryKind::dir && (mode & k_setid) != 0 && !rules.allow_setid_files) {
-    throw Refusal{Rule::s7_setid, "it is a set-user-ID or set-group-ID file"};
+    throw Refusal{Rule::s7_setid, "it is a set-user-ID or set-group-ID file (accept: setid-files)"};
   }
   result.cleared_bits = (mode & k_special) != 0;
   result.entry.owner_executable = kind != EntryKind::dir && (mode & 0100) != 0;

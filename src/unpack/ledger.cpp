@@ -78,10 +78,12 @@ void Ledger::settle_pair(std::size_t before, std::size_t position, Duplicates du
   const auto& second = entries_[position];
   if (first.type == model::EntryType::dir && second.type == model::EntryType::dir) {
     first.mtime = second.mtime;
-  } else if (duplicates == Duplicates::refuse || !is_plain_file(first) || !is_plain_file(second)) {
+  } else if (!is_plain_file(first) || !is_plain_file(second)) {
     refuse(position, "S4", "an earlier entry has the same name");
   } else if (first.sha256 != second.sha256 || first.executable != second.executable) {
     refuse(position, "S4", "an earlier entry has the same name and other content");
+  } else if (duplicates == Duplicates::refuse) {
+    refuse(position, "S4", "an earlier entry has the same name and content (accept: dup-identical)");
   }
   dropped_.push_back(position);
 }
