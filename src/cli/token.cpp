@@ -57,6 +57,10 @@ hub::Token find_token(Session& session) {
     const auto place = expand_home(*path, session);
     if (const auto text = read_token_file(session, place))
       return checked(*text, fmt::format("the file HF_TOKEN_PATH names ({})", escape_for_display(place)));
+    session.reporter().message(
+        progress::Level::warning,
+        fmt::format("HF_TOKEN_PATH names {}, which is no readable file: going on without a token",
+                    escape_for_display(place)));
     return {};
   }
   auto home = session.env("HF_HOME");

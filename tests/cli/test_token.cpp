@@ -116,6 +116,15 @@ TEST_CASE("a token file that others may read is used with a warning") {
   CHECK(has(ran.err, {"chmod 600"}));
 }
 
+TEST_CASE("a variable that names no token file is said, and the public repo is restored") {
+  World world{TokenIn::file};
+  std::filesystem::remove(world.env["HF_TOKEN_PATH"]);
+  const auto ran = world.restore();
+  INFO(ran);
+  CHECK(ran.code == 0);
+  CHECK(has(ran.err, {"HF_TOKEN_PATH names " + world.env["HF_TOKEN_PATH"]}));
+}
+
 TEST_CASE("without any token a public repo is restored") {
   World world;
   world.env.erase("HF_TOKEN");
