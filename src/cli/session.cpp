@@ -226,7 +226,19 @@ int Session::conclude(const report::Result& result, int code) {
     report_.reset();
   }
   if (console_->json()) console_->out(report::summary_line(result, meta(), code) + "\n");
-  return code;
+  return after_output(result.command, code);
+}
+
+// A result that nobody can read must not end in 0; what restore and fetch brought is there all the same.
+int Session::after_output(const std::string& command, int code) {
+  if (!console_->has_lost_results()) return code;
+  console_->print_problem({.kind = ErrorKind::disk,
+                           .thing = "standard output cannot be written: the result is not complete there",
+                           .expected = {},
+                           .found = {},
+                           .hint = "make space where it goes, then run the same command again"});
+  const bool is_work = command == "restore" || command == "fetch";
+  return is_work ? code : worse_exit_code(code, exit_code(ErrorKind::disk));
 }
 
 std::string shell_quote(const std::string& word) {

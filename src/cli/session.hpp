@@ -45,6 +45,7 @@ class Session {
   // The same for commands that have printed their text already: only the verdict line is added.
   int finish_quietly(const report::Result& result, int code);
   // The same for a plan, whose text says everything.
+  int after_output(const std::string& command, int code);
   int conclude(const report::Result& result, int code);
   report::ReportMeta meta() const;
 

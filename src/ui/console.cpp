@@ -252,6 +252,7 @@ class TickingConsole final : public Console {
   bool color_out() const override { return core_->color_out(); }
   bool color_err() const override { return core_->color_err(); }
   void print_problem(const Problem& problem) override { core_->print_problem(problem); }
+  bool has_lost_results() const override { return core_->has_lost_results(); }
 
  private:
   void run() {

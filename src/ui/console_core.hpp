@@ -32,6 +32,7 @@ class ConsoleCore final : public Console, private progress::Reporter {
   bool color_out() const override { return color_out_; }
   bool color_err() const override { return color_err_; }
   void print_problem(const Problem& problem) override;
+  bool has_lost_results() const override { return out_->has_lost_text(); }
 
  private:
   void totals(std::uint64_t bytes_to_fetch, std::uint64_t bytes_present) override;

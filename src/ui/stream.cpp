@@ -25,12 +25,15 @@ class FdStream final : public Stream {
       } else if (errno == EAGAIN) {
         // Somebody else made the descriptor non-blocking: wait, but not for ever.
         pollfd ready{.fd = fd_, .events = POLLOUT, .revents = 0};
-        if (::poll(&ready, 1, k_patience_ms) <= 0) silent_ = true;
+        if (::poll(&ready, 1, k_patience_ms) <= 0) lost_ = silent_ = true;
       } else if (errno != EINTR) {
-        silent_ = true;  // EPIPE: nobody reads any more; the work goes on
+        lost_ = errno != EPIPE;
+        silent_ = true;  // nobody reads any more, or nothing can be written: the work goes on
       }
     }
   }
+
+  bool has_lost_text() const override { return lost_; }
 
   bool is_terminal() const override { return terminal_; }
 
@@ -45,6 +48,7 @@ class FdStream final : public Stream {
   const int fd_;
   const bool terminal_;
   std::atomic<bool> silent_{false};
+  std::atomic<bool> lost_{false};
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli_world.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,17 @@ std::unique_ptr<ui::Stream> closed_stream() {
     return ends[1];
   }();
   return ui::fd_stream(fd);
+}
+
+std::unique_ptr<ui::Stream> full_stream() {
+  static const int fd = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  return ui::fd_stream(fd);
+}
+
+std::unique_ptr<ui::Stream> make_stdout(Stdout kind, std::string& kept) {
+  if (kind == Stdout::closed) return closed_stream();
+  if (kind == Stdout::full) return full_stream();
+  return std::make_unique<StringStream>(kept);
 }
 
 bool is_ours(const std::string& path) {
@@ -189,7 +201,7 @@ namespace {
 Ran call(World& world, Args args) {
   Ran ran;
   cli::Io io;
-  io.out = world.is_closed_stdout ? closed_stream() : std::make_unique<StringStream>(ran.out);
+  io.out = make_stdout(world.standard_output, ran.out);
   io.err = std::make_unique<StringStream>(ran.err);
   io.getenv = [&world](const std::string& name) -> std::optional<std::string> {
     const auto it = world.env.find(name);

@@ -56,6 +56,9 @@ class HastyClock final : public Clock {
   std::atomic<std::int64_t> slept_{0};  // milliseconds
 };
 
+// Where stdout goes: into Ran, to a pipe that nobody reads, to a full disk.
+enum class Stdout { kept, closed, full };
+
 enum class TokenIn { variable, file, home };
 
 // A hub with one dataset repo, a machine's directories, an environment. Every run gets a token of its own
@@ -105,7 +108,7 @@ class World {
   std::string token;
   HastyClock clock;
   std::unique_ptr<Stop> stop = std::make_unique<Stop>();
-  bool is_closed_stdout = false;
+  Stdout standard_output = Stdout::kept;
 
  private:
   void look_for_token(const Ran& ran) const;

@@ -122,13 +122,28 @@ TEST_CASE("a report that cannot be written fails before any work") {
 
 TEST_CASE("a closed stdout does not end a restore") {
   World world;
-  world.is_closed_stdout = true;
+  world.standard_output = Stdout::closed;
   for (const auto& flags : {Args{}, Args{"--json"}}) {
     const auto ran = world.restore(flags);
     INFO(ran);
     CHECK(ran.code == 0);
     CHECK(world.is_restored());
   }
+}
+
+TEST_CASE("a result that the disk of stdout has no space for is no success, a restore still is one") {
+  World world;
+  world.standard_output = Stdout::full;
+  for (const auto& [ran, code] : {std::pair{world.plan(), 6},
+                                  {world.restore(), 0},
+                                  {world.verify(), 6},
+                                  {world.verify({"--json"}), 6},
+                                  {world.status(), 6}}) {
+    INFO(ran);
+    CHECK(ran.code == code);
+    CHECK(has(ran.err, {"standard output cannot be written", "next:"}));
+  }
+  CHECK(world.is_restored());
 }
 
 TEST_CASE("without a terminal there are plain lines or none") {

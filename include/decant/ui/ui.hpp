@@ -26,6 +26,8 @@ class Stream {
   virtual void write(std::string_view text) = 0;
   virtual bool is_terminal() const = 0;
   virtual int columns() const = 0;  // 80 when unknown
+  // True when text was lost though somebody may still read it (full disk), unlike after EPIPE.
+  virtual bool has_lost_text() const { return false; }
 };
 std::unique_ptr<Stream> fd_stream(int fd);
 
@@ -54,6 +56,7 @@ class Console {
   virtual bool color_out() const = 0;
   virtual bool color_err() const = 0;
   virtual void print_problem(const Problem& problem) = 0;  // stderr, four-part form
+  virtual bool has_lost_results() const = 0;               // text for stdout that went nowhere
 };
 std::unique_ptr<Console> make_console(std::unique_ptr<Stream> out, std::unique_ptr<Stream> err,
                                       ConsoleOptions options, Clock& clock);
