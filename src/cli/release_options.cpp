@@ -276,14 +276,13 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
                   "write 192M or 1G"};
     request.memory = *memory;
   }
-  if (!o.stall_timeout.empty()) request.stall_timeout = parse_time(o.stall_timeout, "--stall-timeout");
   request.tool_version = std::string{k_version};
   request.command_line = [o](const std::string& commit) { return restore_line(o, commit); };
 
   net::TransportOptions transport;
-  transport.stall_timeout = request.stall_timeout;
+  if (!o.stall_timeout.empty()) transport.stall_timeout = parse_time(o.stall_timeout, "--stall-timeout");
   transport.connect_timeout =
-      std::min(transport.connect_timeout, std::max(request.stall_timeout, std::chrono::milliseconds{1000}));
+      std::min(transport.connect_timeout, std::max(transport.stall_timeout, std::chrono::milliseconds{1000}));
   transport.user_agent = fmt::format("decant/{}", k_version);
   for (const auto* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"})
     if (const auto file = session.env(name); file && transport.ca_file.empty()) transport.ca_file = *file;

@@ -193,9 +193,9 @@ void Downloader::Impl::transfer(const Job& job) {
         return;
       case source::ReadEnd::wrong_object:
         outcome.problem.kind = ErrorKind::integrity;
-        return download.refuse(job.source, std::move(outcome.problem));
+        return download.refuse(job.source, outcome.problem);
       case source::ReadEnd::failed:
-        return download.refuse(job.source, std::move(outcome.problem));
+        return download.refuse(job.source, outcome.problem);
     }
 
     const bool progress = sink.position() > furthest;
@@ -209,7 +209,7 @@ void Downloader::Impl::transfer(const Job& job) {
       problem.kind = ErrorKind::network;
       if (problem.thing.empty()) problem.thing = fmt::format("{}: {}", name_of(job), place);
       if (problem.hint.empty()) problem.hint = "run the same command again; what has arrived is kept";
-      return download.refuse(job.source, std::move(problem));
+      return download.refuse(job.source, problem);
     }
     if (!outcome.problem.thing.empty()) {
       shared->reporter.message(progress::Level::detail, to_line(outcome.problem));

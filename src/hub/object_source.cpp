@@ -236,7 +236,7 @@ std::shared_ptr<ObjectSource::File> ObjectSource::file_of(const std::string& pat
   auto& file = files_[path];
   if (!file) file = std::make_shared<File>();
   file->last_use = ++uses_;
-  const auto result = file;
+  auto result = file;
   if (files_.size() > k_most_files) {
     const auto oldest = std::min_element(files_.begin(), files_.end(), [](const auto& a, const auto& b) {
       return a.second->last_use < b.second->last_use;

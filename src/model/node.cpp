@@ -30,7 +30,7 @@ std::string Node::place() const {
   if (!parent_) return {};
   const std::string before = parent_->place();
   if (key_.empty()) return fmt::format("{}[{}]", before, position_);
-  const std::string key = escape_for_display(key_);
+  std::string key = escape_for_display(key_);
   if (before.empty()) return key;
   return fmt::format("{}{}{}", before, parent_->label_.empty() ? "." : ": ", key);
 }

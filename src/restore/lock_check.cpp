@@ -12,10 +12,10 @@ namespace decant::restore {
 
 namespace {
 
-[[noreturn]] void refuse(std::string what, std::string locked, std::string asked) {
+[[noreturn]] void refuse(std::string_view what, std::string_view locked, std::string_view asked) {
   throw Error{Problem{
       .kind = ErrorKind::state,
-      .thing = "this bundle is locked to another " + what,
+      .thing = fmt::format("this bundle is locked to another {}", what),
       .expected = escape_for_display(locked),
       .found = escape_for_display(asked) + " on the command line",
       .hint = "use another --bundle; or remove restore_lock.json and .decant/ from this one: files stay, and "
@@ -25,12 +25,10 @@ namespace {
 void compare_with_request(const model::RestoreLock& lock, const Request& request) {
   if (request.asked) {
     if (request.asked->kind != lock.source.kind)
-      refuse("kind of source", std::string{to_string(lock.source.kind)},
-             std::string{to_string(request.asked->kind)});
+      refuse("kind of source", to_string(lock.source.kind), to_string(request.asked->kind));
     if (lock.source.kind == model::SourceKind::hub) {
       if (request.asked->repo_type != lock.source.repo_type)
-        refuse("repo type", std::string{to_string(lock.source.repo_type)},
-               std::string{to_string(request.asked->repo_type)});
+        refuse("repo type", to_string(lock.source.repo_type), to_string(request.asked->repo_type));
       const auto asked = to_lower_ascii(request.asked->repo);
       if (asked != to_lower_ascii(lock.source.repo) && asked != to_lower_ascii(lock.source.requested_repo))
         refuse("repo", lock.source.repo, request.asked->repo);

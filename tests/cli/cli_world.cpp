@@ -18,6 +18,7 @@
 
 #include "decant/cli/cli.hpp"
 #include "support/catch.hpp"
+#include "support/string_stream.hpp"
 
 namespace decant::test {
 namespace {
@@ -25,17 +26,6 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::array k_commands{"restore", "plan", "fetch", "verify", "status"};
-
-class StringStream final : public ui::Stream {
- public:
-  explicit StringStream(std::string& text) : text_{text} {}
-  void write(std::string_view text) override { text_ += text; }
-  bool is_terminal() const override { return false; }
-  int columns() const override { return 80; }
-
- private:
-  std::string& text_;
-};
 
 // A pipe that nobody reads: the program's own stream meets EPIPE.
 std::unique_ptr<ui::Stream> closed_stream() {

@@ -20,21 +20,11 @@
 
 #include "decant/cli/cli.hpp"
 #include "decant/fs/sys.hpp"
+#include "support/string_stream.hpp"
 
 namespace decant::test {
 
 namespace {
-
-class StringStream final : public ui::Stream {
- public:
-  explicit StringStream(std::string& text) : text_{text} {}
-  void write(std::string_view text) override { text_ += text; }
-  bool is_terminal() const override { return false; }
-  int columns() const override { return 80; }
-
- private:
-  std::string& text_;
-};
 
 Fd memory_file(const char* name) {
   Fd fd{::memfd_create(name, MFD_CLOEXEC)};

@@ -46,7 +46,6 @@ struct Request {
   int jobs = 0;  // 0: as many as cores
   int connections = 8;
   std::uint64_t memory = 192 * k_mib;
-  std::chrono::milliseconds stall_timeout{30'000};  // only for texts; the transport has its own
   std::string tool_version;
   // What SOURCE says about kind, repo and repo type; nullopt when SOURCE was left out.
   std::optional<model::LockSource> asked;

@@ -6,23 +6,9 @@
 #include <utility>
 
 #include "console_core.hpp"
+#include "support/string_stream.hpp"
 
 namespace decant::test {
-
-// A stream into a string that the test keeps.
-class StringStream final : public ui::Stream {
- public:
-  StringStream(std::string& text, bool terminal, int columns = 80)
-      : text_{text}, terminal_{terminal}, columns_{columns} {}
-  void write(std::string_view text) override { text_ += text; }
-  bool is_terminal() const override { return terminal_; }
-  int columns() const override { return columns_; }
-
- private:
-  std::string& text_;
-  const bool terminal_;
-  const int columns_;
-};
 
 // A console whose time is the test's: at(seconds) ticks it.
 struct TestConsole {
