@@ -167,7 +167,7 @@ class Builder {
         return;
       }
       tree.path = given->second;
-      tree.parts.push_back({});
+      tree.parts.emplace_back();
       for (const auto& file : spec.files) {
         Expected expected;
         expected.path = file.path;
