@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job on a small release, served by a local hub: plan, a restore killed half-way, restore again, verify, one byte
 # flipped, verify names it, put right. Installs what is missing (as root or with sudo); needs no account.
-#   sh scripts/demo.sh [DIRECTORY]      (default: build/demo, made anew)
+#   sh scripts/demo.sh [DIRECTORY]      (default: build/demo; an earlier demo there is made anew)
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -16,8 +16,14 @@ PATH=$PWD/build/dev/src:$PWD/build/dev/tests/support:$PATH
 
 demo=${1:-build/demo}
 case $demo in /*) ;; *) demo=$PWD/$demo ;; esac
+# Nothing is removed but an earlier demo.
+if [ -e "$demo" ] && [ ! -e "$demo/.demo" ] && [ -n "$(ls -A "$demo")" ]; then
+  echo "demo: $demo holds something else; name an empty directory" >&2
+  exit 2
+fi
 rm -rf "$demo"
 mkdir -p "$demo"
+: >"$demo/.demo"
 export HF_HOME="$demo/no-account" # nobody's token is used
 unset HF_TOKEN HF_TOKEN_PATH DECANT_BUNDLE DECANT_DOWNLOAD_CACHE 2>/dev/null || true
 
