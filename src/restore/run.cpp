@@ -331,13 +331,24 @@ class RestoreRun {
     return fmt::format("unchanged since {}; bytes are proven by decant verify", format_utc(since));
   }
 
+  // Of the parts that this run had to do with.
+  std::string entry_words() const {
+    std::uint64_t entries = 0;
+    std::uint64_t written = 0;
+    for (const auto& part : result_.parts) {
+      if (part.outcome != report::PartOutcome::published) continue;
+      entries += part.entries;
+      written += part.written;
+    }
+    if (written >= entries) return counted(entries, "entry", "entries") + " restored";
+    return fmt::format("{} in place, {} of them written by this run", counted(entries, "entry", "entries"),
+                       format_count(written));
+  }
+
   std::string verdict() const {
     const int code = report::exit_code(result_);
-    std::uint64_t entries = 0;
-    for (const auto& part : result_.parts) entries += part.entries;
     if (code == 0)
-      return fmt::format("done: {} restored{}; bytes on disk are proven by decant verify",
-                         counted(entries, "entry", "entries"),
+      return fmt::format("done: {}{}; bytes on disk are proven by decant verify", entry_words(),
                          result_.subset ? " (a subset of the release)" : "");
     if (!result_.conflicts.empty())
       return fmt::format("nothing was published: {} other content; staged work is kept",

@@ -171,6 +171,18 @@ TEST_CASE("some deleted entries are told, and put back only when that is asked f
   }
 }
 
+TEST_CASE("what a run says it wrote is what it wrote") {
+  World world;
+  const auto first = world.restore();
+  CHECK(first.code == 0);
+  CHECK(has(first.out, {" entries restored"}));
+  stdfs::remove(world.bundle() + "/media/sft/images/0_0.jpg");
+  const auto again = world.restore({"--reextract"});
+  INFO(again);
+  CHECK(again.code == 0);
+  CHECK(has(again.out, {"5 entries in place, 1 of them written by this run"}));
+}
+
 TEST_CASE("a part that is gone as a whole is restored without being asked twice") {
   World world;
   REQUIRE(world.restore().code == 0);
