@@ -17,8 +17,12 @@ exec 9>"$out.lock" # several tests want it at one time
 flock 9
 stamp=$(cat "$here/make_release.py" "$here/requirements.txt" | sha256sum | cut -d' ' -f1)
 [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
+if [ ! -f "$out/stamp" ] && [ -n "$(ls -A "$out")" ]; then
+  echo "sample: $out holds something else" >&2
+  exit 2
+fi
 sh "$here/venv.sh" "$venv" 9>&-
-rm -rf "$out"
+rm -rf "$out" "$out.making"
 "$venv/bin/python" -I "$here/make_release.py" "$out.making" 9>&-
 echo "$stamp" >"$out.making/stamp"
 mv "$out.making" "$out"

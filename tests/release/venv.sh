@@ -8,6 +8,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 venv=$1
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 cmp -s "$here/requirements.txt" "$venv/requirements.txt" && exit 0
+if [ -e "$venv" ] && [ ! -f "$venv/pyvenv.cfg" ] && [ -n "$(ls -A "$venv")" ]; then
+  echo "venv: $venv holds something else" >&2
+  exit 2
+fi
 rm -rf "$venv"
 mkdir -p "$(dirname "$venv")"
 log=$venv.log
