@@ -105,11 +105,12 @@ void ActiveDownload::refetch(std::uint64_t chunk) {
   activate_locked();
 }
 
-void ActiveDownload::refetch_all() {
+bool ActiveDownload::refetch_all() {
   std::vector<std::string> now_dropped;
+  bool goes_on = false;
   {
     std::unique_lock lock{shared_->mutex};
-    if (!partial_) return;
+    if (!partial_) return false;
     on_hold_ = true;
     shared_->changed.wait(lock, [this] { return users_ == 0; });
     on_hold_ = false;
@@ -140,18 +141,20 @@ void ActiveDownload::refetch_all() {
     }
     partial_->drop_all();
     count(-landed, 0);
-    if (source_locked()) {
+    goes_on = source_locked().has_value();
+    if (goes_on) {
       activate_locked();
     } else {
       end_locked(no_source_left_locked(), {});
     }
-    if (shared_->closed) return;
+    if (shared_->closed) return goes_on;
   }
   for (const std::string& source : now_dropped) {
     shared_->reporter.message(
         progress::Level::warning,
         fmt::format("{}: sent wrong bytes twice; not used any more in this run", source));
   }
+  return goes_on;
 }
 
 cache::Partial& ActiveDownload::partial() {

@@ -49,7 +49,7 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
 
   std::uint64_t wait_for(std::uint64_t offset) override;
   void refetch(std::uint64_t chunk) override;
-  void refetch_all() override;
+  bool refetch_all() override;
   cache::Partial& partial() override;
   std::string source_name() const override;
   std::uint64_t fetched_bytes() const override { return fetched_.load(); }

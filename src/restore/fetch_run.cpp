@@ -8,7 +8,7 @@
 
 #include "decant/base/text.hpp"
 #include "decant/base/threads.hpp"
-#include "object_input.hpp"
+#include "object_supply.hpp"
 
 namespace decant::restore {
 
@@ -46,25 +46,16 @@ std::vector<Job> jobs_of(const Prepared& p) {
 std::uint64_t fetch_object(Workshop& shop, const source::Object& object,
                            const std::shared_ptr<progress::PartCounters>& counters,
                            std::string& source_name) {
-  auto& p = shop.prepared;
-  auto download =
-      shop.downloader().start(object, p.cache->begin(object.digest, object.size, p.stop()), counters);
-  for (std::optional<hash::Digest> wrong_before;;) {
-    auto reader = fetch::read_download(download, object, shop.budget, p.stop());
-    const auto digest = drain(*reader);
+  ObjectSupply supply{
+      shop, object, nullptr, Keep::only_in_cache, counters, escape_for_display(object.path.str())};
+  for (;;) {
+    const auto digest = drain(supply.open());
     if (digest == object.digest) break;
-    if (wrong_before) {
-      download->release().discard();
-      refuse_wrong_bytes(
-          wrong_bytes(escape_for_display(object.path.str()), object.digest, digest, download->source_name()),
-          *wrong_before == digest);
-    }
-    wrong_before = digest;
-    download->refetch_all();
+    supply.refuse(digest);
   }
-  source_name = download->source_name();
-  const auto bytes = download->fetched_bytes();
-  p.cache->finish(download->release(), object.digest);
+  source_name = supply.from();
+  const auto bytes = supply.bytes_from_network();
+  shop.prepared.cache->finish(supply.release(), object.digest);
   return bytes;
 }
 

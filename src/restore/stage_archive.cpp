@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "object_supply.hpp"
 #include "staging.hpp"
 
 namespace decant::restore {
@@ -39,34 +40,22 @@ struct Attempt {
   hash::Digest digest;           // of the bytes that were read
 };
 
-Attempt try_unpack(Workshop& shop, ObjectInput& input, const PartWork& part, const unpack::Target& target,
-                   const std::shared_ptr<progress::PartCounters>& counters) {
+Attempt try_unpack(Workshop& shop, fetch::ObjectReader& reader, const PartWork& part,
+                   const unpack::Target& target, const std::shared_ptr<progress::PartCounters>& counters) {
   Attempt attempt;
   unpack::UnpackOptions options;
   options.lanes = shop.lanes;
   options.wants = wanted(shop.prepared, part);
   try {
-    attempt.unpacked = unpack::unpack_archive(*input.reader, part.spec, target, options, shop.budget,
-                                              counters, shop.prepared.stop());
+    attempt.unpacked = unpack::unpack_archive(reader, part.spec, target, options, shop.budget, counters,
+                                              shop.prepared.stop());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::integrity) throw;
     attempt.refused = error;
   }
   // Only the digest of the whole part tells a bad archive from bad bytes.
-  attempt.digest = drain(*input.reader);
+  attempt.digest = drain(reader);
   return attempt;
-}
-
-std::string origin_of(const ObjectInput& input, const Workshop& shop) {
-  switch (input.kind) {
-    case InputKind::cached:
-      return "the cache " + shop.prepared.cache->path();
-    case InputKind::in_place:
-      return "the directory";
-    case InputKind::download:
-      return input.download->source_name().empty() ? "an earlier run" : input.download->source_name();
-  }
-  return {};
 }
 
 }  // namespace
@@ -85,22 +74,17 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
   if (adds_to_staged) part.stage_all = true;
   if (part.stage_all && part.record && part.record->stage == state::Stage::staged) part.record.reset();
 
-  std::optional<hash::Digest> wrong_before;
-  bool skip_cached = false;
-  ObjectInput input;
-  for (int tries = 1;; ++tries) {
+  const Keep keep = p.request.cache ? Keep::in_cache : Keep::privately;
+  ObjectSupply supply{shop, object, &directory, keep, counters, "part " + part.spec.name};
+  for (;;) {
     directory.remove_tree(tree_name);
     const auto tree = directory.make_dirs(tree_name, 0755);
     counters->phase = progress::PartPhase::fetching;
     counters->entries_done = 0;
     counters->bytes_unpacked = 0;
-    if (!input.download) {
-      counters->bytes_done = 0;
-      input = shop.open(object, directory, p.request.cache.has_value(), skip_cached, counters);
-    } else {
-      input.reader = fetch::read_download(input.download, object, shop.budget, p.stop());
-    }
-    auto attempt = try_unpack(shop, input, part, {.stage = &tree, .existing = &root.dir}, counters);
+    if (!supply.is_download()) counters->bytes_done = 0;
+    auto attempt = try_unpack(shop, supply.open(), part, {.stage = &tree, .existing = &root.dir}, counters);
+    result.bytes_from_network = supply.bytes_from_network();
     if (attempt.digest == object.digest) {
       if (attempt.refused) {
         directory.remove_tree(tree_name);
@@ -119,52 +103,17 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
         if (state.landed == unpack::Landed::staged) ++result.written;
         if (state.landed == unpack::Landed::adopted) ++result.adopted;
       }
-      if (input.download) {
-        result.bytes_from_network = input.download->fetched_bytes();
-        result.source = input.download->source_name();
-        if (p.request.cache) p.cache->finish(input.download->release(), object.digest);
-      } else {
-        result.bytes_from_local = object.size;
-        result.source = input.kind == InputKind::cached ? "cache" : p.repository().objects().name();
-      }
+      result.source = supply.from();
+      if (!supply.is_download()) result.bytes_from_local = object.size;
+      if (supply.is_download() && keep == Keep::in_cache) p.cache->finish(supply.release(), object.digest);
       record_staged(shop, bundle, root, part, std::move(unpacked.index), unpacked.states);
       // Not before: what is not recorded as staged is unpacked again, from these bytes.
-      if (input.download && !p.request.cache) input.download->release().discard();
+      if (supply.is_download() && keep == Keep::privately) supply.release().discard();
       counters->phase = progress::PartPhase::staged;
       return;
     }
     directory.remove_tree(tree_name);
-    auto problem = wrong_bytes("the part's bytes", object.digest, attempt.digest, origin_of(input, shop));
-    switch (input.kind) {
-      case InputKind::cached:
-        p.reporter().message(progress::Level::warning,
-                             fmt::format("part {}: the cached file is damaged{}", part.spec.name,
-                                         p.request.offline ? "" : "; it is fetched again"));
-        p.cache->remove_bad_final(object.digest, input.fd.get());
-        if (p.request.offline) {
-          problem.hint = "run decant fetch where there is a network: it brings the part anew";
-          throw Error{problem};
-        }
-        skip_cached = true;
-        input = {};
-        continue;
-      case InputKind::in_place:
-        problem.hint = "the directory's copy is damaged or of another release; copy it anew";
-        throw Error{problem};
-      case InputKind::download:
-        result.bytes_from_network = input.download->fetched_bytes();
-        if (!wrong_before) {
-          wrong_before = attempt.digest;
-          p.reporter().message(
-              progress::Level::warning,
-              fmt::format("part {}: SHA-256 differs; it is fetched once more", part.spec.name));
-          input.download->refetch_all();
-          input.reader.reset();
-          continue;
-        }
-        input.download->release().discard();
-        refuse_wrong_bytes(std::move(problem), *wrong_before == attempt.digest);
-    }
+    supply.refuse(attempt.digest);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "decant/base/threads.hpp"
 #include "decant/fs/sys.hpp"
 #include "decant/hash/hasher.hpp"
+#include "object_supply.hpp"
 #include "staging.hpp"
 
 namespace decant::restore {
@@ -75,64 +76,44 @@ class FileStager {
 
   Outcome bring(const model::LooseFile& file) {
     const source::Object object{.path = file.repo_path, .size = file.size, .digest = file.digest};
-    const bool to_cache = p_.request.cache_given && p_.request.cache.has_value();
-    std::optional<hash::Digest> wrong_before;
-    bool skip_cached = false;
-    auto input = shop_.open(object, arriving_, to_cache, skip_cached, counters_);
+    const Keep keep = p_.request.cache_given && p_.request.cache ? Keep::in_cache : Keep::privately;
+    ObjectSupply supply{shop_, object, &arriving_, keep, counters_, escape_for_display(file.repo_path.str())};
     for (;;) {
-      if (!input.download) {
-        auto outcome = copy(input, file);
-        if (outcome) {
-          local_bytes_ += file.size;
-          set_source(input.kind == InputKind::cached ? "cache" : p_.repository().objects().name());
-          return *outcome;
-        }
-        if (input.kind == InputKind::in_place)
-          throw Error{ErrorKind::integrity,
-                      fmt::format("{}: its digest is not the expected {}",
-                                  escape_for_display(file.repo_path.str()), file.digest.hex()),
-                      "the directory's copy is damaged or of another commit; copy it anew"};
-        p_.reporter().message(progress::Level::warning,
-                              fmt::format("{}: the cached file is damaged; it is fetched again",
-                                          escape_for_display(file.path.str())));
-        p_.cache->remove_bad_final(object.digest, input.fd.get());
-        if (p_.request.offline)
-          throw Error{ErrorKind::integrity,
-                      fmt::format("{}: the cached file is damaged", escape_for_display(file.path.str())),
-                      "run decant fetch where there is a network: it brings the file anew"};
-        skip_cached = true;
-        input = shop_.open(object, arriving_, to_cache, skip_cached, counters_);
+      auto& reader = supply.open();
+      std::optional<Outcome> outcome;
+      const auto digest = supply.is_download() ? drain(reader) : copy(reader, file, outcome);
+      if (digest != file.digest) {
+        supply.refuse(digest);
         continue;
       }
-      const auto digest = drain(*input.reader);
-      if (digest == file.digest) return take_download(input, file, to_cache);
-      if (wrong_before) {
-        input.download->release().discard();
-        refuse_wrong_bytes(wrong_bytes(escape_for_display(file.repo_path.str()), file.digest, digest,
-                                       input.download->source_name()),
-                           *wrong_before == digest);
-      }
-      wrong_before = digest;
-      input.download->refetch_all();
-      input.reader = fetch::read_download(input.download, object, shop_.budget, p_.stop());
+      set_source(supply.from());
+      if (supply.is_download()) return take_download(supply, file, keep);
+      local_bytes_ += file.size;
+      return *outcome;
     }
   }
 
-  Outcome take_download(ObjectInput& input, const model::LooseFile& file, bool to_cache) {
-    const source::Object object{.path = file.repo_path, .size = file.size, .digest = file.digest};
-    network_bytes_ += input.download->fetched_bytes();
-    set_source(input.download->source_name());
-    auto partial = input.download->release();
-    if (to_cache) {
+  Outcome take_download(ObjectSupply& supply, const model::LooseFile& file, Keep keep) {
+    network_bytes_ += supply.bytes_from_network();
+    auto partial = supply.release();
+    if (keep == Keep::in_cache) {
       p_.cache->finish(std::move(partial), file.digest);
-      auto cached = shop_.open(object, arriving_, false, false, nullptr);
-      if (auto outcome = copy(cached, file)) return *outcome;
+      const auto fd = p_.cache->open_final(file.digest, file.size);
+      std::optional<Outcome> outcome;
+      if (fd) copy(*reader_over(fd->get(), file), file, outcome);
+      if (outcome) return *outcome;
       throw Error{ErrorKind::integrity, fmt::format("{}: the cached file changed while it was copied",
                                                     escape_for_display(file.path.str()))};
     }
     const auto sha256 = sha256_of(partial.data_fd(), file, file.digest);
     partial.finish(arriving_, arrived_name(file), 0644);
     return stage_arrived(file, sha256);
+  }
+
+  std::unique_ptr<fetch::ObjectReader> reader_over(int fd, const model::LooseFile& file) {
+    return fetch::read_file(fd, file.path.str(),
+                            {.path = file.repo_path, .size = file.size, .digest = file.digest}, shop_.budget,
+                            nullptr, p_.stop());
   }
 
   // Between the partial and the staged tree: found again by this name when the process was killed there.
@@ -146,26 +127,28 @@ class FileStager {
             .sha256 = sha256};
   }
 
-  // Writes what the reader gives into a new file; nullopt when its digest is not the file's.
-  std::optional<Outcome> copy(ObjectInput& input, const model::LooseFile& file) {
+  // Writes what the reader gives into a new file, which is staged when it is the right one; its digest.
+  hash::Digest copy(fetch::ObjectReader& reader, const model::LooseFile& file,
+                    std::optional<Outcome>& outcome) {
     const auto name = fs::RelPath::require("copy-" + arrived_name(file).str(), "name");
     arriving_.remove_tree(name);  // of a run that was killed
     auto fd = arriving_.create_file(name, 0600);
     if (!fd) throw Error{ErrorKind::bug, arriving_.path_of(name) + " is there again"};
     hash::Hasher sha256;
     const bool other = file.digest.algorithm() != hash::Algorithm::sha256;
-    while (auto block = input.reader->next()) {
+    while (auto block = reader.next()) {
       if (other) sha256.update(block->filled());
       fs::sys::write_all(fd->get(), block->filled(), arriving_.path_of(name));
     }
-    const auto digest = input.reader->digest();
+    const auto digest = reader.digest();
     fd->close();
-    if (digest != file.digest) {
+    if (digest == file.digest)
+      outcome =
+          Outcome{.state = {unpack::Landed::staged, unpack::stage_file(arriving_, name, tree_, file.path)},
+                  .sha256 = other ? sha256.finish() : digest};
+    else
       arriving_.remove_file(name);
-      return std::nullopt;
-    }
-    return Outcome{.state = {unpack::Landed::staged, unpack::stage_file(arriving_, name, tree_, file.path)},
-                   .sha256 = other ? sha256.finish() : digest};
+    return digest;
   }
 
   void set_source(const std::string& name) {

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "decant/unpack/unpack.hpp"
-#include "object_input.hpp"
+#include "workshop.hpp"
 
 namespace decant::restore {
 

@@ -36,9 +36,10 @@ class Download {
   // Waits until every byte below `offset` (at most the size) has landed, and returns the length of the
   // contiguous landed prefix. Throws the Error the fetch ended with, or Interrupted.
   virtual std::uint64_t wait_for(std::uint64_t offset) = 0;
-  // A chunk failed its CRC, or (all == true) the whole object its digest: fetch again.
+  // A chunk failed its CRC, or the whole object its digest: fetch again.
   virtual void refetch(std::uint64_t chunk) = 0;
-  virtual void refetch_all() = 0;
+  // False when no source is left that may be asked: the download is over.
+  virtual bool refetch_all() = 0;
   virtual cache::Partial& partial() = 0;
   // Where the bytes of this run came from; empty when none were fetched.
   virtual std::string source_name() const = 0;

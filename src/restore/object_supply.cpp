@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object_supply.hpp"
+
+#include <fmt/format.h>
+
+#include "decant/base/text.hpp"
+
+namespace decant::restore {
+
+namespace {
+
+std::string difference(const source::Object& object) {
+  return object.digest.algorithm() == hash::Algorithm::sha256 ? "SHA-256 differs" : "git blob id differs";
+}
+
+}  // namespace
+
+ObjectSupply::ObjectSupply(Workshop& shop, source::Object object, const fs::DirHandle* private_dir, Keep keep,
+                           std::shared_ptr<progress::PartCounters> counters, std::string label)
+    : shop_{shop},
+      object_{std::move(object)},
+      private_dir_{private_dir},
+      keep_{keep},
+      counters_{std::move(counters)},
+      label_{std::move(label)} {}
+
+fetch::ObjectReader& ObjectSupply::open() {
+  auto& p = shop_.prepared;
+  reader_.reset();
+  if (!download_) {
+    if (keep_ != Keep::only_in_cache && (open_cached() || (!p.request.offline && open_in_place()))) {
+      read_file();
+      return *reader_;
+    }
+    if (p.request.offline) throw_not_here();
+    auto partial = keep_ == Keep::privately
+                       ? cache::Partial::claim_or_create(*private_dir_, object_.digest.hex(), object_.size,
+                                                         object_.digest, p.stop())
+                       : p.cache->begin(object_.digest, object_.size, p.stop());
+    download_ = shop_.downloader().start(object_, std::move(partial), counters_);
+  }
+  reader_ = fetch::read_download(download_, object_, shop_.budget, p.stop());
+  return *reader_;
+}
+
+bool ObjectSupply::open_cached() {
+  auto& cache = shop_.prepared.cache;
+  if (!cache || skip_cached_) return false;
+  auto fd = cache->open_final(object_.digest, object_.size);
+  if (!fd) return false;
+  cache->remove_leftovers(object_.digest, object_.size);
+  fd_ = std::move(*fd);
+  return true;
+}
+
+bool ObjectSupply::open_in_place() {
+  const auto sources = shop_.sources();
+  for (; next_source_ < sources.size(); ++next_source_) {
+    auto fd = sources[next_source_]->open_in_place(object_);
+    if (!fd) continue;
+    fd_ = std::move(*fd);
+    read_in_place_ = sources[next_source_];
+    return true;
+  }
+  return false;
+}
+
+void ObjectSupply::read_file() {
+  reader_ = fetch::read_file(fd_.get(), object_.path.str(), object_, shop_.budget, counters_,
+                             shop_.prepared.stop());
+}
+
+void ObjectSupply::throw_not_here() const {
+  throw Error{
+      Problem{.kind = ErrorKind::incomplete,
+              .thing = fmt::format("{} is not in the cache, and --offline forbids to fetch it",
+                                   escape_for_display(object_.path.str())),
+              .expected = fmt::format("{} {}", to_string(object_.digest.algorithm()), object_.digest.hex()),
+              .found = "no such file",
+              .hint = "run decant fetch where there is a network, then this line again"}};
+}
+
+std::string ObjectSupply::from() const {
+  if (download_) return download_->source_name();
+  return read_in_place_ != nullptr ? read_in_place_->name() : "cache";
+}
+
+void ObjectSupply::refuse(const hash::Digest& found) {
+  std::string from = this->from();
+  if (!download_ && read_in_place_ == nullptr) from = "the cache " + shop_.prepared.cache->path();
+  if (from.empty()) from = "an earlier run";
+  Problem problem{.kind = ErrorKind::integrity,
+                  .thing = fmt::format("{}: {}", escape_for_display(object_.path.str()), difference(object_)),
+                  .expected = object_.digest.hex(),
+                  .found = fmt::format("{} from {}", found.hex(), from),
+                  .hint = {}};
+  if (download_) return refuse_download(std::move(problem), found);
+  return read_in_place_ != nullptr ? refuse_in_place(std::move(problem)) : refuse_cached(std::move(problem));
+}
+
+void ObjectSupply::refuse_cached(Problem problem) {
+  auto& p = shop_.prepared;
+  say(p.request.offline ? "the cached file is damaged" : "the cached file is damaged; it is fetched again");
+  p.cache->remove_bad_final(object_.digest, fd_.get());
+  if (p.request.offline) {
+    problem.hint = "run decant fetch where there is a network: it brings it anew";
+    throw Error{std::move(problem)};
+  }
+  skip_cached_ = true;
+}
+
+void ObjectSupply::refuse_in_place(Problem problem) {
+  const std::string name = read_in_place_->name();
+  read_in_place_ = nullptr;
+  if (++next_source_ == shop_.sources().size()) {
+    problem.hint = "the directory's copy is damaged or of another release; copy it anew";
+    throw Error{std::move(problem)};
+  }
+  say(fmt::format("the copy of {} is another one; going on without it", name));
+}
+
+void ObjectSupply::refuse_download(Problem problem, const hash::Digest& found) {
+  if (download_->refetch_all()) {
+    say(difference(object_) + "; it is fetched once more");
+    wrong_before_ = found;
+    return;
+  }
+  const bool is_same = wrong_before_ == found;
+  reader_.reset();
+  download_->release().discard();
+  problem.hint = is_same
+                     ? "the source serves the same wrong bytes each time: tell the release's authors"
+                     : "each try gave other bytes: suspect the line, a proxy, memory or disk; then run again";
+  throw Error{std::move(problem)};
+}
+
+void ObjectSupply::say(const std::string& what) const {
+  shop_.prepared.reporter().message(progress::Level::warning, fmt::format("{}: {}", label_, what));
+}
+
+hash::Digest drain(fetch::ObjectReader& reader) {
+  while (reader.next()) {
+  }
+  return reader.digest();
+}
+
+}  // namespace decant::restore
