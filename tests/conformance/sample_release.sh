@@ -141,8 +141,11 @@ rm -rf model_files
 # Loose files: what the official client puts into a directory.
 run "restore the model" "$decant" restore sample/base --repo-type model --bundle model
 hf_download sample/base --local-dir model_by_hf
-diff -r --exclude=.cache --exclude=.decant --exclude=restore_lock.json model_by_hf model || fail "loose files differ"
-echo "ok: loose files are what hf download gives"
+same_loose() { # EXPECTED GOT NAME
+  diff -r --exclude=.cache --exclude=.decant --exclude=restore_lock.json "$1" "$2" || fail "$3: the trees differ"
+  echo "ok: $3"
+}
+same_loose model_by_hf model "loose files are what hf download gives"
 
 # Again, with the hub gone: no connection, and nothing written.
 stop_hub
@@ -152,3 +155,18 @@ snapshot_of_all > before
 run "second restore" "$decant" restore "${line[@]}"
 snapshot_of_all | diff before - > /dev/null || fail "the second restore wrote something"
 echo "ok: a second restore opens no connection and writes nothing"
+
+# Distributed checkpoints, as torch and Megatron write them: all of them, and one.
+start_hub --repo sample/checkpoints --dir "$sample/checkpoints" --type model --lfs-min 16K
+hf_download sample/checkpoints --local-dir checkpoints_by_hf
+checkpoints=(sample/checkpoints --repo-type model)
+run "restore the checkpoints" "$decant" restore "${checkpoints[@]}" --bundle checkpoints
+run "restore one checkpoint" "$decant" restore "${checkpoints[@]}" --bundle checkpoint --only 'iter_0000002/**'
+stop_hub
+run verify_checkpoints "$decant" verify --bundle checkpoints --hash-media --json
+grep -q 'verified, every byte hashed' verify_checkpoints.out || fail "verify: another verdict"
+same_loose "$sample/checkpoints" checkpoints "checkpoints are what torch and Megatron wrote"
+same_loose checkpoints_by_hf checkpoints "checkpoints are what hf download gives"
+mkdir one
+cp -r "$sample/checkpoints/iter_0000002" one/
+same_loose one checkpoint "one checkpoint, with its .metadata, and nothing else"

@@ -7,7 +7,8 @@ usage: make_release.py OUT
 OUT/dataset is the tree of a dataset repo: six image parts that an earlier release brought, with their file lists, and a
 release folder with the rest: 13 parquet inputs, a training cache saved by datasets.save_to_disk, a source tree, video
 frames and an MP4, a Python runtime with absolute links, and release_manifest.json. OUT/model is the tree of a model
-repo: a small sharded safetensors model. Row counts are those of the real release; rows, images and tensors are small.
+repo: a small sharded safetensors model. OUT/checkpoints is the tree of another one: the distributed checkpoints that
+make_dcp.py made for tests/data/dcp. Row counts are those of the real release; rows, images and tensors are small.
 
 Two runs give the same bytes: everything comes from SEED, archives carry given times, owners and an order.
 The libraries' versions are pinned in requirements.txt.
@@ -43,6 +44,8 @@ IMAGE_PARTS = 6
 IMAGES_PER_PART = 700
 VIDEOS = 12
 FRAMES_PER_VIDEO = 24
+
+CHECKPOINTS = Path(__file__).resolve().parent.parent / "data/dcp"
 
 WORDS = ("the a of image frame video shows person street light red left right before after count which table tea cup "
          "morning window answer because therefore object behind near moving stops turns holds opens reads").split()
@@ -435,6 +438,7 @@ def main():
     write(repo / "README.md", "---\nlicense: other\n---\n# A sample of training data\n")
     write(repo / ".gitattributes", "*.zst filter=lfs diff=lfs merge=lfs -text\n")
     write_json(folder / "release_manifest.json", manifest(repo, model))
+    shutil.copytree(CHECKPOINTS, out / "checkpoints", copy_function=shutil.copyfile)
 
 
 if __name__ == "__main__":

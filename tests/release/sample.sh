@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The sample release: made once by make_release.py, and again only when that script or its libraries changed.
+# The sample release: made once by make_release.py, and again only when that script, its libraries
+# or the checkpoints changed.
 # Exits with 77, and says why, where it cannot be made.
 #   sh tests/release/sample.sh [OUT [VENV]]      (default: build/sample-release and build/sample-venv)
-# OUT then holds dataset/ and model/, the trees of two repos.
+# OUT then holds dataset/, model/ and checkpoints/, the trees of three repos.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here/../../build/sample-release}
@@ -15,7 +16,10 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 exec 9>"$out.lock" # several tests want it at one time
 flock 9
-stamp=$(cat "$here/make_release.py" "$here/requirements.txt" | sha256sum | cut -d' ' -f1)
+stamp=$({
+  cat "$here/make_release.py" "$here/requirements.txt"
+  cd "$here/../data/dcp" && find . -type f -exec sha256sum {} + | LC_ALL=C sort
+} | sha256sum | cut -d' ' -f1)
 [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
 if [ ! -f "$out/stamp" ] && [ -n "$(ls -A "$out")" ]; then
   echo "sample: $out holds something else" >&2
