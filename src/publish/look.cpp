@@ -22,9 +22,8 @@ PresenceReport look(const fs::DirHandle& base, const fs::RelPath& under, const m
     const auto facts = parent->dir ? parent->dir->stat(locator.name()) : std::nullopt;
     if (!facts) {
       report.missing.push_back(i);
-    } else if (facts->type != type_of(entry)) {
-      report.changed.push_back(i);
-    } else if (entry.type != model::EntryType::dir && fs::stamp_of(*facts) != marks[i].stamp) {
+    } else if (facts->type != type_of(entry) ||
+               (entry.type != model::EntryType::dir && fs::stamp_of(*facts) != marks[i].stamp)) {
       report.changed.push_back(i);
     }
   }
