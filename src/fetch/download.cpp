@@ -85,8 +85,9 @@ std::uint64_t ActiveDownload::wait_for(std::uint64_t offset) {
   const std::uint64_t wanted = std::min(offset, object_.size);
   for (;;) {
     if (chunks_.prefix_bytes() >= wanted) return chunks_.prefix_bytes();
+    // NOLINTNEXTLINE(misc-throw-by-value-catch-by-reference): a copy, each time
     if (interrupted_) throw Interrupted{*interrupted_};
-    if (error_) throw Error{*error_};  // NOLINT(misc-throw-by-value-catch-by-reference): a copy, each time
+    if (error_) throw Error{*error_};
     if (released_) throw Error{ErrorKind::bug, fmt::format("{} was given back", name_)};
     if (shared_->closed) {
       throw Error{ErrorKind::incomplete, fmt::format("{} has not arrived to its end", name_),

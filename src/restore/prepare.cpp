@@ -130,7 +130,7 @@ void place_roots(Prepared& p) {
     }
     const auto* spec = p.manifest.find_root(name);
     if (spec != nullptr && spec->inside_bundle) {
-      p.roots[name] = {.path = bundle + "/" + name, .recorded = name};
+      p.roots[name] = {.path = fmt::format("{}/{}", bundle, name), .recorded = name};
       continue;
     }
     const bool used = std::ranges::any_of(p.manifest.parts, [&](const model::PartSpec& part) {
