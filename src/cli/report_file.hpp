@@ -9,10 +9,10 @@
 namespace decant::cli {
 
 // The file of --report: opened before work starts, so that a bad path fails at once; complete or absent,
-// never half.
+// never half. What is there already is replaced only when it is an earlier report or empty.
 class ReportFile {
  public:
-  // Throws Error{disk}.
+  // Throws Error{disk}, and Error{usage} when the path holds something else.
   explicit ReportFile(const std::string& path);
   ~ReportFile();  // discards what was not committed
   ReportFile(ReportFile&&) noexcept;

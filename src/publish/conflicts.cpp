@@ -94,7 +94,7 @@ class Comparison {
   void add(const fs::RelPath& path, std::size_t i, std::string expected, std::string found) {
     told_.insert(part_.root_name + '\0' + path.str());
     found_.push_back(
-        {number_, i, Conflict{part_.name, part_.root_name, path, std::move(expected), std::move(found)}});
+        {number_, i, Conflict{part_.name, part_.root_name, path, std::move(expected), std::move(found), {}}});
   }
 
   const StagedPart& part_;

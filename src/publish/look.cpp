@@ -23,6 +23,7 @@ PresenceReport look(const fs::DirHandle& base, const fs::RelPath& under, const m
     if (!facts) {
       report.missing.push_back(i);
     } else if (facts->type != type_of(entry) ||
+               (entry.type == model::EntryType::file && facts->owner_executable() != entry.executable) ||
                (entry.type != model::EntryType::dir && fs::stamp_of(*facts) != marks[i].stamp)) {
       report.changed.push_back(i);
     }

@@ -86,10 +86,10 @@ class Group {
   void report(const Mention& earlier, const Mention& later, std::string found, std::vector<Placed>& list) {
     std::string path;
     write_path(later.part, entry_of(later), path);
-    list.push_back(
-        {later.part, later.entry,
-         Conflict{parts_[later.part].name, parts_[later.part].root_name, fs::RelPath::require(path, "entry"),
-                  describe(entry_of(later)), fmt_part(earlier) + std::move(found)}});
+    list.push_back({later.part, later.entry,
+                    Conflict{parts_[later.part].name, parts_[later.part].root_name,
+                             fs::RelPath::require(path, "entry"), describe(entry_of(later)),
+                             fmt_part(earlier) + std::move(found), parts_[earlier.part].name}});
   }
   std::string fmt_part(const Mention& mention) const {
     return "part " + escape_for_display(parts_[mention.part].name);
@@ -130,7 +130,8 @@ class Group {
           found.push_back(
               {part, i,
                Conflict{staged.name, staged.root_name, fs::RelPath::require(above, "entry"), "directory",
-                        fmt_part(*it) + " brings other content (" + describe(entry_of(*it)) + ")"}});
+                        fmt_part(*it) + " brings other content (" + describe(entry_of(*it)) + ")",
+                        parts_[it->part].name}});
         }
       }
     }

@@ -42,6 +42,7 @@ JsonObject object_of(const Conflict& conflict) {
   object.text("part", conflict.part).text("root", conflict.root);
   add_path(object, conflict.path);
   object.text("expected", conflict.expected).text("found", conflict.found);
+  object.text_if_any("other_part", conflict.other_part);
   return object;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "decant/base/text.hpp"
@@ -77,7 +78,14 @@ std::vector<PartStatus> status(const OpenedBundle& opened, const std::optional<c
     const auto record = opened.bundle.read_record(spec.name, lock);
     const auto index = record ? opened.bundle.read_index(spec.name, record->index_sha256) : std::nullopt;
     if (record && index && index->entries.size() == record->marks.size()) {
-      part.entries = index->entries.size();
+      const auto marks = wanted_marks(opened.selection, spec, *index, record->marks);
+      part.entries = static_cast<std::uint64_t>(std::ranges::count_if(
+          marks, [](const state::EntryMark& mark) { return mark.place != state::Place::none; }));
+      if (part.entries == 0 && !index->entries.empty() && !opened.selection.is_everything()) {
+        part.state = plan::PartState::skipped;  // a glob wants nothing of it
+        out.push_back(std::move(part));
+        continue;
+      }
       part.state =
           record->stage == state::Stage::published ? plan::PartState::published : plan::PartState::staged;
       part.present_bytes = part.size;
@@ -87,9 +95,8 @@ std::vector<PartStatus> status(const OpenedBundle& opened, const std::optional<c
         const auto root =
             place == opened.root_paths.end() ? std::nullopt : fs::DirHandle::open_if_there(place->second);
         if (root) {
-          const auto look =
-              publish::look(*root, spec.kind == model::PartKind::unpack ? spec.under : fs::RelPath{}, *index,
-                            record->marks);
+          const auto look = publish::look(
+              *root, spec.kind == model::PartKind::unpack ? spec.under : fs::RelPath{}, *index, marks);
           part.missing_entries = look.missing.size();
           part.changed_entries = look.changed.size();
         } else {

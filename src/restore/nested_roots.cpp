@@ -46,7 +46,8 @@ class Claims {
                      .path = installed.str(),
                      .expected = fmt::format("one content at {}", path),
                      .found = fmt::format("part {} brings another through root {}",
-                                          at->second.part->spec.name, at->second.part->spec.root)});
+                                          at->second.part->spec.name, at->second.part->spec.root),
+                     .other_part = at->second.part->spec.name});
   }
   std::unordered_map<std::string, Claim> claims_;
 };

@@ -21,12 +21,8 @@ fs::RelPath prefix_of(const PartWork& part) {
   return part.is_archive() ? part.spec.under : fs::RelPath{};
 }
 
-// Marks of wanted entries only, so that look() asks for nothing else.
 state::Marks wanted_marks(const Prepared& p, const PartWork& part) {
-  state::Marks marks = part.record->marks;
-  for (std::size_t i = 0; i < marks.size(); ++i)
-    if (!is_wanted(p, part, part.index->entries[i])) marks[i] = {};
-  return marks;
+  return restore::wanted_marks(p.selection, part.spec, *part.index, part.record->marks);
 }
 
 std::vector<std::size_t> never_restored(const Prepared& p, const PartWork& part) {
@@ -176,7 +172,6 @@ void look_for_download(const Prepared& p, PartWork& part) {
 }
 
 // Files that an earlier run has staged, that are in the root or the cache, by size alone, and what has landed
-// Files that an earlier run has staged, that are in the root or the cache, by size alone, and what has landed
 // of others.
 void count_files(const Prepared& p, PartWork& part) {
   const auto& root = p.root_dirs.at(part.spec.root);
@@ -264,56 +259,14 @@ bool is_placed(const std::optional<fs::DirHandle>& base, const model::LooseFile&
   return facts && facts->type == fs::FileType::file && facts->size == file.size;
 }
 
-std::vector<report::Conflict> known_conflicts(const Prepared& p) {
-  std::vector<report::Conflict> out;
-  std::vector<fs::DirHandle> trees;
-  trees.reserve(p.parts.size());
-  std::vector<state::Marks> marks;
-  marks.reserve(p.parts.size());
-  std::vector<publish::StagedPart> staged;
-  for (const auto& part : p.parts) {
-    out.insert(out.end(), part.conflicts.begin(), part.conflicts.end());
-    if (!part.selected || part.problem || part.spec.root.empty() || p.roots.empty()) continue;
-    const auto& root = p.root_dirs.at(part.spec.root);
-    if (!root) continue;
-    if (part.state == plan::PartState::staged) {
-      // A staged part whose tree is gone lies in the root already.
-      const auto& staging = p.staging_dirs.at(part.spec.root);
-      auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
-      if (!tree) continue;
-      trees.push_back(std::move(*tree));
-      marks.push_back(wanted_marks(p, part));
-      staged.push_back({.name = part.spec.name,
-                        .root_name = part.spec.root,
-                        .root = &*root,
-                        .stage = &trees.back(),
-                        .under = prefix_of(part),
-                        .index = &*part.index,
-                        .marks = &marks.back()});
-      continue;
-    }
-    if (!part.has_work() || part.is_archive()) continue;
-    for (const auto& file : part.files) {
-      const auto facts = root->stat(file.path);
-      if (!facts || (facts->type == fs::FileType::file && facts->size == file.size)) continue;
-      const auto found = facts->type == fs::FileType::file      ? fmt::format("file of {} bytes", facts->size)
-                         : facts->type == fs::FileType::dir     ? std::string{"directory"}
-                         : facts->type == fs::FileType::symlink ? std::string{"symbolic link"}
-                                                                : std::string{"neither file nor directory"};
-      out.push_back({.part = part.spec.name,
-                     .root = part.spec.root,
-                     .path = file.path.str(),
-                     .expected = fmt::format("file of {} bytes", file.size),
-                     .found = found});
-    }
+state::Marks wanted_marks(const model::Selection& selection, const model::PartSpec& spec,
+                          const model::PartIndex& index, state::Marks marks) {
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const auto& path = index.entries[i].path;
+    const auto installed = spec.kind == model::PartKind::unpack ? spec.under / path : path;
+    if (!selection.wants_entry(spec, installed)) marks[i] = {};
   }
-  for (const auto& conflict : publish::find_conflicts(staged, p.stop()))
-    out.push_back({.part = conflict.part,
-                   .root = conflict.root,
-                   .path = conflict.path.str(),
-                   .expected = conflict.expected,
-                   .found = conflict.found});
-  return out;
+  return marks;
 }
 
 }  // namespace decant::restore

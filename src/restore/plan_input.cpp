@@ -65,8 +65,10 @@ void check_access(Prepared& p, plan::PlanInput& input) {
     p.repository().probe(*object);
     input.access = "granted";
   } catch (const Error& error) {
-    input.problems.push_back(error.problem());
-    input.access = "refused";
+    const bool is_unknown = error.kind() == ErrorKind::usage;  // a source that nobody names
+    input.access = is_unknown ? "not checked" : "refused";
+    // The conflicts come first: they stand whatever the line says.
+    if (!is_unknown || input.conflicts.empty()) input.problems.push_back(error.problem());
   }
 }
 
@@ -119,6 +121,12 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
 }  // namespace
 
 plan::Plan make_plan(Prepared& p) {
+  if (p.bundle)
+    if (auto obstacle = p.bundle->obstacle()) p.problems.push_back(*std::move(obstacle));
+  return plan_of(p);
+}
+
+plan::Plan plan_of(Prepared& p) {
   plan::PlanInput input;
   const auto& source = p.lock.source;
   input.headline_source =
@@ -149,10 +157,12 @@ plan::Plan make_plan(Prepared& p) {
   input.memory_available = memory_available();
   input.problems.insert(input.problems.end(), p.problems.begin(), p.problems.end());
   p.conflicts = known_conflicts(p);
-  for (const auto& conflict : p.conflicts)
+  for (const auto& conflict : p.conflicts) {
+    if (!conflict.other_part.empty()) ++input.conflicts_between_parts;
     input.conflicts.push_back(fmt::format(
         "{}: expected {}, found {}", escape_for_display(p.roots.at(conflict.root).path + "/" + conflict.path),
         conflict.expected, conflict.found));
+  }
   check_access(p, input);
   input.command_line = p.request.command_line ? p.request.command_line(source.commit) : std::string{};
   return plan::make_plan(std::move(input));

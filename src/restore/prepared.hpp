@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decant/fs/dir_handle.hpp"
+#include "decant/publish/publish.hpp"
 #include "decant/restore/restore.hpp"
 
 namespace decant::restore {
@@ -87,8 +88,15 @@ void make_parts(Prepared& prepared);
 void look_at_parts(Prepared& prepared);
 // True when a file of that size lies at its path below `base`.
 bool is_placed(const std::optional<fs::DirHandle>& base, const model::LooseFile& file);
-// Conflicts that are known beforehand: of staged parts, and of files whose paths are known, by type and size.
+// Conflicts that are known beforehand: of every part whose index is known, and of files whose paths are
+// known, by type and size.
 std::vector<report::Conflict> known_conflicts(const Prepared& prepared);
+report::Conflict to_report(const publish::Conflict& conflict);
+// The plan of a restore that has claimed the bundle or is about to; make_plan() also says what would stop it.
+plan::Plan plan_of(Prepared& prepared);
+// Marks of wanted entries only, so that publish::look() asks for nothing else.
+state::Marks wanted_marks(const model::Selection& selection, const model::PartSpec& spec,
+                          const model::PartIndex& index, state::Marks marks);
 
 // An installed path of an index entry below its root.
 fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry);

@@ -68,7 +68,7 @@ class RestoreRun {
       return;
     }
     p_.reporter().phase("plan");
-    const auto plan = make_plan(p_);
+    const auto plan = plan_of(p_);
     for (const auto& problem : plan.problems) {
       const bool of_a_part = std::ranges::any_of(p_.parts, [&](const PartWork& part) {
         return part.problem && part.problem->thing == problem.thing;
@@ -167,14 +167,11 @@ class RestoreRun {
 
   void open_bundle_for_writing() {
     if (!p_.bundle) p_.bundle.emplace(state::Bundle::open(p_.request.bundle, fs::Missing::create));
+    if (const auto obstacle = p_.bundle->obstacle(); obstacle && obstacle->kind != ErrorKind::busy)
+      throw Error{*obstacle};
     std::string holder;
     if (p_.bundle->claim(&holder) == state::Ownership::busy)
-      throw Error{Problem{.kind = ErrorKind::busy,
-                          .thing = fmt::format("{}: another process works on this bundle",
-                                               escape_for_display(p_.request.bundle)),
-                          .expected = "nobody",
-                          .found = holder,
-                          .hint = "wait for it, then run the same line again"}};
+      throw Error{state::busy_problem(p_.request.bundle, holder)};
     // Between our first look and the claim another process may have finished.
     const auto lock = p_.bundle->read_lock();
     if (lock && model::lock_digest(*lock) != p_.lock_digest)
@@ -267,11 +264,7 @@ class RestoreRun {
     }
     std::vector<report::Conflict> conflicts;
     for (const auto& conflict : publish::find_conflicts(staged, p_.stop()))
-      conflicts.push_back({.part = conflict.part,
-                           .root = conflict.root,
-                           .path = conflict.path.str(),
-                           .expected = conflict.expected,
-                           .found = conflict.found});
+      conflicts.push_back(to_report(conflict));
     for (auto& conflict : conflicts_of_nested_roots(p_)) conflicts.push_back(std::move(conflict));
     take_conflicts(std::move(conflicts));
     if (!result_.conflicts.empty()) return;

@@ -230,6 +230,35 @@ Ownership Bundle::claim(std::string* holder) {
   return Ownership::taken;
 }
 
+Problem busy_problem(const std::string& path, const std::string& holder) {
+  return {.kind = ErrorKind::busy,
+          .thing = fmt::format("{}: another process works on this bundle", escape_for_display(path)),
+          .expected = "nobody",
+          .found = holder,
+          .hint = "wait for it, then run the same line again"};
+}
+
+std::optional<Problem> Bundle::obstacle() const {
+  try {
+    for (const std::string_view name :
+         {k_state_dir, std::string_view{".decant/parts"}, std::string_view{".decant/release"}}) {
+      const auto facts = impl_->dir.stat(state_path(name));
+      if (!facts || facts->type == fs::FileType::dir) continue;
+      return Problem{.kind = ErrorKind::conflict,
+                     .thing = escape_for_display(impl_->dir.path_of(state_path(name))),
+                     .expected = "a directory",
+                     .found = "something else, which decant does not follow or replace",
+                     .hint = "move it away, then run the same line again"};
+    }
+    const auto state = impl_->state_dir();
+    const auto holder = state ? Claim::look(*state) : std::nullopt;
+    if (holder) return busy_problem(path(), *holder);
+  } catch (const Error& error) {
+    return error.problem();
+  }
+  return std::nullopt;
+}
+
 bool Bundle::ownership_lost() const {
   return impl_->claim && impl_->claim->lost();
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <optional>
 #include <vector>
 
@@ -155,6 +156,15 @@ void remove_temporary_files(const fs::DirHandle& dir) {
   for (const std::string& name : dir.list()) {
     if (name.starts_with(k_temp_prefix)) dir.remove_file(name_of(name));
   }
+}
+
+std::optional<std::string> Claim::look(const fs::DirHandle& state_dir) {
+  const std::vector<Link> chain = read_chain(state_dir);
+  const Verdict verdict = chain.empty() ? Verdict::dead : judge(chain.back().text);
+  const bool may_live = verdict == Verdict::ask_the_clock &&
+                        std::time(nullptr) - chain.back().beat <= fs::k_heartbeat_expiry_seconds;
+  if (verdict != Verdict::lives && !may_live) return std::nullopt;
+  return describe(chain.back());
 }
 
 std::unique_ptr<Claim> Claim::take(const fs::DirHandle& state_dir, std::string* holder) {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -29,6 +30,8 @@ class Claim {
  public:
   // nullptr when somebody alive holds it; `holder` then says who. Throws Error{disk}.
   static std::unique_ptr<Claim> take(const fs::DirHandle& state_dir, std::string* holder);
+  // Who would make take() give nullptr now; reads only, by this host's clock. Throws Error{state}.
+  static std::optional<std::string> look(const fs::DirHandle& state_dir);
   ~Claim();  // gives it up if it is still ours
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "conflict_advice.hpp"
 #include "decant/base/bytes.hpp"
 #include "decant/base/text.hpp"
 #include "decant/ui/ui.hpp"
@@ -87,6 +88,7 @@ std::string fit_words(const plan::FileSystemPlan& file_system) {
     return fmt::format("short by {} inodes",
                        format_count(file_system.inodes_needed - file_system.free_inodes));
   }
+  if (file_system.at_least && file_system.peak > file_system.free) return "doubtful";
   return file_system.at_least ? "as far as known" : "yes";
 }
 
@@ -116,6 +118,10 @@ std::string memory_line(const plan::Plan& plan) {
 
 std::string notes(const plan::Plan& plan) {
   std::string text;
+  if (std::any_of(plan.file_systems.begin(), plan.file_systems.end(), [](const plan::FileSystemPlan& one) {
+        return one.at_least && one.short_by == 0 && one.peak > one.free;
+      }))
+    text += "No one states what some archives unpack to; it is likely more than what is free there.\n";
   if (plan.parts_without_list > 0) {
     text += counted(plan.parts_without_list, "part states no list of what it holds",
                     "parts state no list of what they hold") +
@@ -141,7 +147,8 @@ std::string conflict_list(const plan::PlanInput& input, const Paint& paint) {
   if (input.conflicts.size() > k_shown) {
     text += fmt::format("  and {} more (--json lists all)\n", format_count(input.conflicts.size() - k_shown));
   }
-  return text + "  next:     move them away, then run the same line again\n";
+  return text + conflict_advice(input.conflicts.size() - input.conflicts_between_parts,
+                                input.conflicts_between_parts);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "conflict_advice.hpp"
 #include "decant/base/bytes.hpp"
 #include "decant/base/text.hpp"
 #include "decant/ui/ui.hpp"
@@ -89,7 +90,10 @@ std::string conflict_list(const report::Result& result, const Paint& paint) {
     text += '\n';
   }
   text += more(conflicts.size(), "  ");
-  return text + "  next:     move them away, then run the same line again\n";
+  const auto between_parts = static_cast<std::size_t>(
+      std::count_if(conflicts.begin(), conflicts.end(),
+                    [](const report::Conflict& one) { return !one.other_part.empty(); }));
+  return text + conflict_advice(conflicts.size() - between_parts, between_parts);
 }
 
 std::string finding_lines(const report::Finding& finding) {

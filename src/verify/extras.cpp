@@ -91,12 +91,15 @@ void look_for_extras(Sheet& sheet, const fs::RelPath& directory, Ledger& ledger)
     const auto dir = directory.is_root() ? std::optional{sheet.top()->duplicate()}
                                          : sheet.top()->open_dir_if_there(directory);
     if (!dir) return;
-    const bool closed = std::any_of(sheet.closed.begin(), sheet.closed.end(),
-                                    [&](const fs::RelPath& top) { return directory.is_within(top); });
+    const auto holds_it = [&](const fs::RelPath& top) { return directory.is_within(top); };
+    const auto& unlisted = sheet.tree().unlisted;
+    const bool closed = std::any_of(sheet.closed.begin(), sheet.closed.end(), holds_it) &&
+                        std::none_of(unlisted.begin(), unlisted.end(), holds_it);
     const std::string prefix = directory.is_root() ? std::string{} : directory.str() + '/';
     for (const std::string& name : dir->list()) {
       const std::string path = prefix + name;
-      if (find_entry(sheet.entries(), path) || is_ours(directory, name) || leads_to_foreign(sheet, path))
+      if (find_entry(sheet.entries(), path) || is_ours(directory, name) || leads_to_foreign(sheet, path) ||
+          sheet.is_left_out(path))
         continue;
       judge(sheet, *dir, directory, {.path = path, .name = name, .closed = closed}, ledger);
     }

@@ -48,6 +48,7 @@ class Builder {
     tree.parts.push_back(part.name);
     if (!view_.selection->wants_part(part)) {
       ++tree.skipped;
+      leave_out(tree, part);
       return;
     }
     if (part.kind != model::PartKind::unpack) {
@@ -76,6 +77,7 @@ class Builder {
       expected.path = part.under / entry.path;
       if (!view_.selection->wants_entry(part, expected.path)) {
         ++tree.skipped;
+        tree.left_out.push_back(std::move(expected.path));
         continue;
       }
       expected.type = entry.type == model::EntryType::file  ? ExpectedType::file
@@ -117,11 +119,34 @@ class Builder {
       return;
     }
     for (const auto& file : part.files) {
-      if (view_.selection->wants_entry(part, file.path))
+      if (view_.selection->wants_entry(part, file.path)) {
         add(file.path, file.size, file.digest);
-      else
+      } else {
         ++tree.skipped;
+        tree.left_out.push_back(file.path);
+      }
     }
+  }
+
+  void leave_out(Tree& tree, const model::PartSpec& part) const {
+    if (part.kind == model::PartKind::place) tree.left_out.push_back(part.as);
+    for (const auto& file : part.files) tree.left_out.push_back(file.path);
+    if (part.kind != model::PartKind::unpack) return;
+    const auto known = view_.index_of(part);
+    if (!known) return tree.unlisted.push_back(part.under);
+    for (const auto& entry : known->index.entries) tree.left_out.push_back(part.under / entry.path);
+  }
+
+  // Of the root's paths, those below `under`, as seen from there.
+  static std::vector<fs::RelPath> below(const std::vector<fs::RelPath>& paths, const fs::RelPath& under) {
+    std::vector<fs::RelPath> out;
+    for (const auto& path : paths) {
+      if (path == under || !path.is_within(under)) continue;
+      auto inner = path;
+      for (std::size_t i = 0; i < under.depth(); ++i) inner = inner.rest();
+      out.push_back(std::move(inner));
+    }
+    return out;
   }
 
   void add_root(const std::string& name, Tree& tree) {
@@ -197,6 +222,10 @@ class Builder {
         for (std::size_t i = 0; i < spec.under.depth(); ++i) inner.path = inner.path.rest();
         tree.entries.push_back(std::move(inner));
       }
+      tree.left_out = below(root->left_out, spec.under);
+      tree.unlisted = below(root->unlisted, spec.under);
+      if (std::ranges::any_of(root->unlisted, [&](const auto& top) { return spec.under.is_within(top); }))
+        tree.unlisted.emplace_back();
       // The selection wants nothing of it, or it is not restored yet.
       const bool is_partial = !view_.selection->is_everything() || !out_.parts_without_index.empty();
       if (tree.entries.empty() && is_partial) return;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "decant/base/bytes.hpp"
 #include "decant/hash/hasher.hpp"
 
@@ -23,6 +25,16 @@ Sheet::Sheet(const Tree& tree, Level level) : closed{tree.closed}, tree_{tree}, 
     entries_ = &completed_;
   }
   seen_.resize(entries_->size(), Seen::no);
+  left_out_.reserve(tree.left_out.size());
+  for (const fs::RelPath& path : tree.left_out) left_out_.push_back(path.str());
+  std::sort(left_out_.begin(), left_out_.end());
+}
+
+bool Sheet::is_left_out(const std::string& path) const {
+  if (std::binary_search(left_out_.begin(), left_out_.end(), path)) return true;
+  const std::string below = path + '/';
+  const auto at = std::lower_bound(left_out_.begin(), left_out_.end(), below);
+  return at != left_out_.end() && at->starts_with(below);
 }
 
 bool Sheet::wants_hash(const Expected& entry) const {

@@ -59,6 +59,8 @@ class Sheet {
   void share_from(Sheet& container, const fs::RelPath& under);
   bool is_shared(std::size_t i) const { return !shared_.empty() && shared_[i] != k_own; }
   bool is_contained() const { return container_ != nullptr; }
+  // True for what the selection leaves out, and for the directories that lead there.
+  bool is_left_out(const std::string& path) const;
 
   std::vector<fs::RelPath> closed;   // the tree's own, and those of the trees inside it
   std::vector<fs::RelPath> foreign;  // tops of other trees inside this one: never extra
@@ -77,6 +79,7 @@ class Sheet {
   std::vector<Seen> seen_;
   mutable std::mutex mutex_;
   std::map<std::size_t, Observed> odd_;
+  std::vector<std::string> left_out_;  // sorted
   Sheet* container_ = nullptr;
   std::vector<std::uint32_t> shared_;  // position in the container, or k_own
 };

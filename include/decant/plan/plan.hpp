@@ -61,10 +61,11 @@ struct PlanInput {
   std::string cache_path;
   std::uint64_t memory_budget = 0;
   std::uint64_t memory_available = 0;
-  std::vector<std::string> conflicts;  // known beforehand, shown as they are
-  std::vector<Problem> problems;       // access and others, found while gathering
-  std::string access;                  // "granted", "not checked: offline", …
-  std::string command_line;            // the restore line with the full commit, last line of the plan
+  std::vector<std::string> conflicts;       // known beforehand, shown as they are
+  std::size_t conflicts_between_parts = 0;  // of these, contradictions within the release
+  std::vector<Problem> problems;            // access and others, found while gathering
+  std::string access;                       // "granted", "not checked: offline", …
+  std::string command_line;                 // the restore line with the full commit, last line of the plan
 };
 
 // What one file system has to carry.

@@ -29,9 +29,10 @@ struct StagedPart {
 struct Conflict {
   std::string part;
   std::string root;
-  fs::RelPath path;      // below the root
-  std::string expected;  // "file of 123 bytes, SHA-256 1f2e…"
-  std::string found;     // "file of 99 bytes", "symbolic link to …", "directory"
+  fs::RelPath path;        // below the root
+  std::string expected;    // "file of 123 bytes, SHA-256 1f2e…"
+  std::string found;       // "file of 99 bytes", "symbolic link to …", "directory"
+  std::string other_part;  // the part that brings something else; empty: it lies there
 };
 
 // Every path where a root holds something else than the release: other type, size, content, link target or

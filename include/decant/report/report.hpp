@@ -100,6 +100,7 @@ struct Conflict {
   std::string path;  // raw bytes, relative to the root
   std::string expected;
   std::string found;
+  std::string other_part;  // brings the other content; empty: it lies there
 };
 
 // The result of a whole command: what `--report` and the JSON summary say.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "decant/base/error.hpp"
 #include "decant/fs/dir_handle.hpp"
 #include "decant/fs/owner.hpp"
 #include "decant/hash/digest.hpp"
@@ -63,6 +64,9 @@ using RootMap = std::map<std::string, std::string>;
 
 enum class Ownership { taken, busy };
 
+// "another process works on this bundle": what to say when claim() gave busy.
+Problem busy_problem(const std::string& path, const std::string& holder);
+
 class Bundle {
  public:
   // Opens the directory; with Missing::create makes it. Nothing below it is made before the first write call.
@@ -80,6 +84,9 @@ class Bundle {
   // owner's claim is taken over. busy: `holder` gets "pid 4711 on node7 since …". Correct without any kernel
   // lock.
   Ownership claim(std::string* holder);
+  // What would stop claim() if it were called now: a live owner (kind busy), or state that is not ours to
+  // write in. Reads only.
+  std::optional<Problem> obstacle() const;
   // True when somebody on another host took our claim over, because this process stood still for ten minutes.
   // Reads one small file: to be asked before each step that takes something away from others.
   bool ownership_lost() const;

@@ -49,8 +49,12 @@ struct Tree {
   std::vector<Expected> entries;    // any order; duplicates of one path must agree
   std::vector<std::string> parts;   // names, for findings
   std::vector<fs::RelPath> closed;  // directories where an extra file is a finding
-  std::uint64_t skipped = 0;        // entries left out by selection; for the counts
-  bool is_root = true;  // false: a declared tree inside a root, only digested and reported by name
+  // What the selection leaves out: no extras. Of a part that is left out and lists nothing, where it lies:
+  // an extra file there may be its own, so it is never a finding.
+  std::vector<fs::RelPath> left_out;
+  std::vector<fs::RelPath> unlisted;
+  std::uint64_t skipped = 0;  // entries left out by selection; for the counts
+  bool is_root = true;        // false: a declared tree inside a root, only digested and reported by name
 };
 
 struct VerifyOptions {
