@@ -23,7 +23,8 @@ Error size_differs(const std::string& name, std::uint64_t expected, std::string 
   return Error{Problem{.kind = ErrorKind::integrity,
                        .thing = fmt::format("{}: the file has another size", escape_for_display(name)),
                        .expected = fmt::format("{} bytes", expected),
-                       .found = std::move(found)}};
+                       .found = std::move(found),
+                       .hint = "something changes it: find out what, then run the same line again"}};
 }
 
 // The digest over what was handed out.

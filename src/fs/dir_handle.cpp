@@ -428,7 +428,8 @@ std::optional<std::string> DirHandle::read_small_file(const RelPath& rel, std::u
     throw Error{Problem{.kind = ErrorKind::state,
                         .thing = escape_for_display(path_of(rel)) + " is too large",
                         .expected = fmt::format("at most {} bytes", limit),
-                        .found = fmt::format("{} bytes", facts_of_named(fd->get(), path_of(rel)).size)}};
+                        .found = fmt::format("{} bytes", facts_of_named(fd->get(), path_of(rel)).size),
+                        .hint = "move it away, then run the same line again"}};
   };
   if (facts.size > limit) refuse();
   std::string content;

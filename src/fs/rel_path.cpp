@@ -51,7 +51,8 @@ RelPath RelPath::require(std::string_view text, std::string_view what) {
   throw Error{Problem{.kind = ErrorKind::state,
                       .thing = fmt::format("{}: the path {}", what, why),
                       .expected = "a relative path without '.', '..' or empty components",
-                      .found = shown}};
+                      .found = shown,
+                      .hint = "correct it there, or tell who made it"}};
 }
 
 RelPath RelPath::parent() const {

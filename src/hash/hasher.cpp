@@ -107,7 +107,8 @@ Digest hash_file(int fd, std::uint64_t size, Algorithm algorithm, std::string_vi
       throw Error{Problem{.kind = ErrorKind::integrity,
                           .thing = fmt::format("{}: the file has another size", escape_for_display(path)),
                           .expected = fmt::format("{} bytes", size),
-                          .found = count == 0 ? fmt::format("{} bytes", done) : "more"}};
+                          .found = count == 0 ? fmt::format("{} bytes", done) : "more",
+                          .hint = "something changes it: find out what, then run the same line again"}};
     }
     hasher.update({buffer.get(), static_cast<std::size_t>(count)});
     done += count;

@@ -67,7 +67,8 @@ class HubRepository final : public source::Repository {
     if (!is_repo_name(resolved.repo) || !model::is_commit_id(resolved.commit)) {
       throw Error{ErrorKind::state,
                   fmt::format("{} at {} is no repo at a commit", escape_for_display(resolved.repo),
-                              escape_for_display(resolved.commit))};
+                              escape_for_display(resolved.commit)),
+                  "the lock is damaged: remove restore_lock.json, then run the restore with SOURCE again"};
     }
     identity_.address.rename(resolved.repo);
     identity_.commit = resolved.commit;
@@ -245,7 +246,8 @@ class HubRepository final : public source::Repository {
         .kind = ErrorKind::state,
         .thing = fmt::format("{} in {} is too large", escape_for_display(path), identity_.address.name()),
         .expected = fmt::format("at most {} bytes", limit),
-        .found = std::move(found)}};
+        .found = std::move(found),
+        .hint = "tell who published it"}};
   }
 
   [[noreturn]] void throw_differs(const std::string& path, const hash::Digest& expected,

@@ -30,8 +30,10 @@ std::vector<std::string> manifests_in(const model::Listing& listing) {
 hash::Digest digest_of(source::Repository& repo, const source::Object& object, const Stop& stop) {
   auto fd = repo.objects().open_in_place(object);
   if (!fd)
-    throw Error{ErrorKind::access, fmt::format("{}: neither the listing nor the file tells its digest",
-                                               escape_for_display(object.path.str()))};
+    throw Error{ErrorKind::access,
+                fmt::format("{}: neither the listing nor the file tells its digest",
+                            escape_for_display(object.path.str())),
+                "name a release with a manifest, or tell who runs the hub"};
   return hash::hash_file(fd->get(), object.size, hash::Algorithm::sha256, object.path.str(), stop);
 }
 

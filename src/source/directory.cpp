@@ -195,7 +195,8 @@ class DirectoryRepository final : public Repository {
           Problem{.kind = ErrorKind::state,
                   .thing = fmt::format("{} in {} is too large", escape_for_display(path), tree_.name()),
                   .expected = fmt::format("at most {} bytes", limit),
-                  .found = fmt::format("{} bytes", file->size)}};
+                  .found = fmt::format("{} bytes", file->size),
+                  .hint = "tell who published it"}};
     }
     std::string content = read_whole(*file, *rel);
     if (expected) check_digest(content, *rel, *expected);
