@@ -20,8 +20,8 @@ using MultiHandle = CHandle<curl_multi_cleanup>;
 
 constexpr std::chrono::milliseconds k_poll{50};  // how soon a stop request or a stall is noticed
 
-// A request's header lines as libcurl wants them; the one with the token is wiped here (libcurl keeps a copy
-// of its own for as long as the transfer runs).
+// A request's header lines as libcurl wants them; those with a secret are wiped here (libcurl keeps a copy of
+// its own for as long as the transfer runs).
 class HeaderList {
  public:
   HeaderList() = default;
@@ -38,8 +38,12 @@ class HeaderList {
     if (longer == nullptr) throw std::bad_alloc{};
     list_ = longer;
   }
-  void add_bearer(const Secret& token) {
-    std::string line = "Authorization: Bearer " + token.reveal();
+  void add_secret(const std::string& before, const Secret& secret) {
+    if (secret.empty()) return;
+    if (has_control_characters(before) || has_control_characters(secret.reveal())) {
+      throw Error{ErrorKind::usage, "the token holds a control character"};
+    }
+    std::string line = before + secret.reveal();
     add(line);
     explicit_bzero(line.data(), line.size());
   }
@@ -99,7 +103,7 @@ class CurlTransport final : public Transport {
 
   Outcome perform(const Request& request, const BodySink& sink, const Stop& stop) override {
     stop.throw_if_requested();
-    const bool secret = !request.bearer.empty() && request.url.origin == request.secret_origin;
+    const bool secret = request.carries_secret();
     std::unique_ptr<Lane> lane = take_lane(request.url.origin, secret);
     Outcome outcome = run(*lane, request, secret, sink, stop);
     lane->note(request.url.origin);
@@ -179,10 +183,8 @@ class CurlTransport final : public Transport {
       headers.add(fmt::format("Range: bytes={}-{}", request.range->offset, request.range->end() - 1));
     }
     if (!secret) return;
-    if (has_control_characters(request.bearer.reveal())) {
-      throw Error{ErrorKind::usage, "the token holds a control character"};
-    }
-    headers.add_bearer(request.bearer);
+    headers.add_secret("Authorization: Bearer ", request.bearer);
+    headers.add_secret("Cookie: " + request.cookie.name + "=", request.cookie.value);
   }
 
   Outcome run(Lane& lane, const Request& request, bool secret, const BodySink& sink, const Stop& stop) const {

@@ -98,13 +98,18 @@ std::optional<std::int64_t> parse_http_date(std::string_view text) {
 }
 
 RetryingFetcher::RetryingFetcher(Transport& transport, Clock& clock, BackoffPolicy policy,
-                                 std::function<void(std::string_view)> on_wait)
-    : transport_{transport}, clock_{clock}, policy_{policy}, on_wait_{std::move(on_wait)} {}
+                                 std::function<void(std::string_view)> on_wait, Translate translate)
+    : transport_{transport},
+      clock_{clock},
+      policy_{policy},
+      on_wait_{std::move(on_wait)},
+      translate_{std::move(translate)} {}
 
 FetchedBody RetryingFetcher::fetch(const Request& request, std::uint64_t limit, const Stop& stop) {
   bool waited = false;
   for (int failures = 1;; ++failures) {
     FetchedBody fetched = fetch_body(transport_, request, limit, stop);
+    if (translate_) translate_(fetched);
     std::optional<std::chrono::milliseconds> wait;
     if (judge(fetched.outcome) == Judgement::retry) {
       const auto asked = server_wait(fetched.outcome.head, clock_.wall_seconds());

@@ -12,6 +12,10 @@ constexpr std::uint64_t k_error_page_limit = 64 * k_kib;
 
 }  // namespace
 
+bool Request::carries_secret() const {
+  return (!bearer.empty() || !cookie.value.empty()) && url.origin == secret_origin;
+}
+
 std::string_view ResponseHead::header(std::string_view lower_case_name) const {
   for (const auto& [name, value] : headers) {
     if (name == lower_case_name) return value;

@@ -28,8 +28,11 @@ std::optional<std::int64_t> parse_http_date(std::string_view text);
 // over.
 class RetryingFetcher {
  public:
+  // For services that say in the body what the status should say: sees each answer before it is judged, and
+  // may change it.
+  using Translate = std::function<void(FetchedBody&)>;
   RetryingFetcher(Transport& transport, Clock& clock, BackoffPolicy policy,
-                  std::function<void(std::string_view)> on_wait);
+                  std::function<void(std::string_view)> on_wait, Translate translate = {});
   // The last outcome: ok, or what is left after all retries. Throws Interrupted.
   FetchedBody fetch(const Request& request, std::uint64_t limit, const Stop& stop);
 
@@ -38,6 +41,7 @@ class RetryingFetcher {
   Clock& clock_;
   BackoffPolicy policy_;
   std::function<void(std::string_view)> on_wait_;
+  Translate translate_;
 };
 
 }  // namespace decant::net

@@ -60,6 +60,12 @@ class Secret {
 };
 std::ostream& operator<<(std::ostream& out, const Secret&);
 
+// A cookie whose value is a secret.
+struct SecretCookie {
+  std::string name;
+  Secret value;
+};
+
 enum class Method { get, head, post };
 
 struct Request {
@@ -69,9 +75,12 @@ struct Request {
   std::optional<ByteRange> range;                            // length > 0; sent as a bounded Range
   std::string body;                                          // POST
   std::string content_type;
-  // Sent as "Authorization: Bearer …" only when url.origin == secret_origin.
+  // Sent only when url.origin == secret_origin: as "Authorization: Bearer …", and as "Cookie: NAME=…".
   Secret bearer;
+  SecretCookie cookie;
   Origin secret_origin;
+  // Whether this hop shows a secret to its server.
+  bool carries_secret() const;
 };
 
 struct ResponseHead {

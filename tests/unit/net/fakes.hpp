@@ -71,8 +71,8 @@ class FakeTransport final : public net::Transport {
     stop.throw_if_requested();
     {
       std::lock_guard lock{mutex_};
-      sent_.push_back({request.method, request.url.str(), request.range,
-                       !request.bearer.empty() && request.url.origin == request.secret_origin, request.body});
+      sent_.push_back(
+          {request.method, request.url.str(), request.range, request.carries_secret(), request.body});
     }
     const Reply reply = answer_(request);
     net::Outcome outcome{.end = reply.end, .detail = reply.detail};

@@ -143,17 +143,21 @@ TEST_CASE("a redirect is not followed") {
   CHECK(server.requests().size() == 1);
 }
 
-TEST_CASE("the token goes to its origin only") {
-  RawServer server = serving("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+TEST_CASE("the token goes to its origin only, as bearer and as cookie") {
+  RawServer server = serving("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: m_session_id=x\r\n\r\n");
   RawServer other = serving("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
   const auto transport = make_curl_transport({});
   Request request = to(server);
-  request.bearer = Secret{std::string{k_token}};
+  const bool as_bearer = GENERATE(true, false);
+  const bool as_cookie = GENERATE(true, false);
+  if (as_bearer) request.bearer = Secret{std::string{k_token}};
+  if (as_cookie) request.cookie = {.name = "m_session_id", .value = Secret{std::string{k_token}}};
   request.secret_origin = request.url.origin;
-  const std::string line = "Authorization: Bearer " + std::string{k_token};
+  CHECK(request.carries_secret() == (as_bearer || as_cookie));
 
   get(*transport, request);
-  CHECK(has_line(server.requests().back(), line));
+  CHECK(has_line(server.requests().back(), "Authorization: Bearer " + std::string{k_token}) == as_bearer);
+  CHECK(has_line(server.requests().back(), "Cookie: m_session_id=" + std::string{k_token}) == as_cookie);
 
   SECTION("another port") {
     request.url = to(other).url;
@@ -167,10 +171,14 @@ TEST_CASE("the token goes to its origin only") {
   SECTION("no origin named") {
     request.secret_origin = {};
   }
+  CHECK_FALSE(request.carries_secret());
   for (int i = 0; i < 3; ++i) get(*transport, request);
   for (const auto& text : other.requests()) CHECK(text.find("canary") == std::string::npos);
   const auto sent = server.requests();
-  for (std::size_t i = 1; i < sent.size(); ++i) CHECK(sent[i].find("canary") == std::string::npos);
+  for (std::size_t i = 1; i < sent.size(); ++i) {
+    CHECK(sent[i].find("canary") == std::string::npos);
+    CHECK(sent[i].find("Cookie:") == std::string::npos);  // nor what the server set
+  }
 }
 
 TEST_CASE("a header line cannot be smuggled in") {
@@ -182,6 +190,11 @@ TEST_CASE("a header line cannot be smuggled in") {
   request.headers.clear();
   request.bearer = Secret{"hf_x\r\nX-Evil: 1"};
   request.secret_origin = request.url.origin;
+  CHECK_THROWS_AS(get(*transport, request), Error);
+  request.bearer = {};
+  request.cookie = {.name = "a", .value = Secret{"x\r\nX-Evil: 1"}};
+  CHECK_THROWS_AS(get(*transport, request), Error);
+  request.cookie = {.name = "a\r\nX-Evil: 1", .value = Secret{"x"}};
   CHECK_THROWS_AS(get(*transport, request), Error);
   CHECK(server.requests().empty());
 }

@@ -139,6 +139,22 @@ TEST_CASE("a small request that never works ends with its last outcome") {
   CHECK(transport.count() == 3);
 }
 
+TEST_CASE("a service that says in the body what the status should say is understood before it is judged") {
+  FakeClock clock;
+  Stop stop;
+  std::vector<std::string> said;
+  FakeTransport transport = in_order({{.status = 200, .body = "busy"}, {.status = 200, .body = "yes"}});
+  const auto translate = [](FetchedBody& fetched) {
+    if (fetched.body == "busy") fetched.outcome.head.status = 503;
+  };
+  RetryingFetcher fetcher{
+      transport, clock, {}, [&](std::string_view text) { said.emplace_back(text); }, translate};
+  CHECK(fetcher.fetch(any_request(), 100, stop).body == "yes");
+  CHECK(transport.count() == 2);
+  REQUIRE(said.size() == 2);
+  CHECK(said[0].find("HTTP 503") != std::string::npos);
+}
+
 TEST_CASE("a refusal is not tried again") {
   FakeClock clock;
   Stop stop;
