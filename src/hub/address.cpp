@@ -29,7 +29,7 @@ bool is_name_part(std::string_view part) {
 
 }  // namespace
 
-Endpoint parse_endpoint(std::string_view text) {
+Endpoint parse_endpoint(std::string_view text, std::string_view where, std::string_view example) {
   std::string_view bare = trim(text);
   while (!bare.empty() && bare.back() == '/') bare.remove_suffix(1);
   auto url = net::parse_url(bare);
@@ -39,7 +39,7 @@ Endpoint parse_endpoint(std::string_view text) {
                         .expected = "an http or https URL without user, query and fragment",
                         .found = bare.find('@') == std::string_view::npos ? escape_for_display(text)
                                                                           : "a URL with a user or password",
-                        .hint = "correct --endpoint or HF_ENDPOINT, for instance https://huggingface.co"}};
+                        .hint = fmt::format("correct {}, for instance {}", where, example)}};
   }
   Endpoint endpoint{.origin = std::move(url->origin), .prefix = std::move(url->path_and_query)};
   if (endpoint.prefix == "/") endpoint.prefix.clear();

@@ -16,8 +16,10 @@ struct Endpoint {
   std::string str() const { return origin.str() + prefix; }
 };
 
-// Throws Error{usage} when `text` is no http(s) URL, or has a user, a query or a fragment.
-Endpoint parse_endpoint(std::string_view text);
+// Throws Error{usage} when `text` is no http(s) URL, or has a user, a query or a fragment. `where` says in
+// the hint what to correct, `example` how.
+Endpoint parse_endpoint(std::string_view text, std::string_view where = "--endpoint or HF_ENDPOINT",
+                        std::string_view example = "https://huggingface.co");
 
 // Whether `name` can be ORG/NAME, or NAME alone as for some old models.
 bool is_repo_name(std::string_view name);

@@ -18,9 +18,10 @@ std::string sent(std::string_view value) {
   return escape_for_display(value.substr(0, 100));
 }
 
-Problem wrong(std::string_view path, std::string_view what, std::string expected, std::string found) {
+Problem wrong(std::string_view path, std::string_view what, std::string expected, std::string found,
+              std::string_view owner = k_the_hub) {
   return {.kind = ErrorKind::integrity,
-          .thing = fmt::format("{}: the hub has {}", escape_for_display(path), what),
+          .thing = fmt::format("{}: {} has {}", escape_for_display(path), owner, what),
           .expected = std::move(expected),
           .found = std::move(found),
           .hint = std::string{k_hint_changed}};
@@ -54,11 +55,12 @@ std::optional<Problem> contradiction(const net::ResponseHead& head, std::string_
   return std::nullopt;
 }
 
-Problem out_of_range(const source::Object& object, ByteRange range, const net::ResponseHead& head) {
+Problem out_of_range(const source::Object& object, ByteRange range, const net::ResponseHead& head,
+                     std::string_view owner) {
   const auto told = head.header("content-range");
   return wrong(object.path.str(), "no such range",
                fmt::format("bytes {}-{}/{}", range.offset, range.end() - 1, object.size),
-               told.empty() ? "HTTP 416" : "HTTP 416, " + sent(told));
+               told.empty() ? "HTTP 416" : "HTTP 416, " + sent(told), owner);
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view value) {
@@ -75,7 +77,8 @@ std::optional<ContentRange> parse_content_range(std::string_view value) {
   return ContentRange{*first, *last, *total};
 }
 
-BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& object, ByteRange range) {
+BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& object, ByteRange range,
+                       std::string_view owner) {
   BodyVerdict verdict;
   const auto announced = parse_u64(head.header("content-length"));
   verdict.exact_length = announced == range.length;
@@ -86,13 +89,13 @@ BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& obje
     verdict.end = source::ReadEnd::wrong_object;
     verdict.problem = wrong(object.path.str(), "another range or size",
                             fmt::format("bytes {}-{}/{}", range.offset, range.end() - 1, object.size),
-                            text.empty() ? "no Content-Range" : sent(text));
+                            text.empty() ? "no Content-Range" : sent(text), owner);
     return verdict;
   }
   if (announced && *announced != object.size) {
     verdict.end = source::ReadEnd::wrong_object;
     verdict.problem = wrong(object.path.str(), "another size", fmt::format("{} bytes", object.size),
-                            fmt::format("{} bytes", *announced));
+                            fmt::format("{} bytes", *announced), owner);
     return verdict;
   }
   if (range.offset == 0 && range.length == object.size) return verdict;

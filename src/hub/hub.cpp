@@ -12,6 +12,7 @@
 #include "decant/hash/hasher.hpp"
 #include "object_source.hpp"
 #include "session.hpp"
+#include "token_rules.hpp"
 
 namespace decant::hub {
 namespace {
@@ -33,9 +34,10 @@ class HubRepository final : public source::Repository {
   HubRepository(Address address, HubOptions options, net::Transport& transport, Clock& clock,
                 const Stop& stop)
       : identity_{.address = std::move(address), .token = std::move(options.token)},
-        session_{identity_, net::RetryingFetcher{transport, clock, options.retry, std::move(options.on_wait)},
-                 stop},
-        objects_{identity_, transport, clock} {}
+        session_{identity_.address.endpoint().origin,
+                 net::RetryingFetcher{transport, clock, options.retry, std::move(options.on_wait)}, stop},
+        host_{identity_},
+        objects_{host_, transport, clock} {}
 
   model::SourceKind kind() const override { return model::SourceKind::hub; }
 
@@ -265,29 +267,9 @@ class HubRepository final : public source::Repository {
   Identity identity_;
   std::string requested_;
   Session session_;
+  HubHost host_;
   ObjectSource objects_;
 };
-
-void check_token(const Token& token, const Endpoint& endpoint) {
-  const std::string& value = token.value.reveal();
-  if (value.empty()) return;
-  const std::string from = token.came_from.empty() ? "the token" : "the token from " + token.came_from;
-  const bool clean = std::all_of(value.begin(), value.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-  if (!clean) {
-    throw Error{Problem{.kind = ErrorKind::usage,
-                        .thing = from + " cannot be sent",
-                        .expected = "printable characters without spaces",
-                        .found = "a space, a line end or another byte that no token has",
-                        .hint = "store the token again; it begins with hf_"}};
-  }
-  if (endpoint.origin.scheme == "http" && !endpoint.origin.is_loopback()) {
-    throw Error{Problem{.kind = ErrorKind::usage,
-                        .thing = fmt::format("{} would travel unencrypted to {}", from, endpoint.str()),
-                        .expected = "https, or no token",
-                        .found = "http",
-                        .hint = "use an https endpoint, or remove the token"}};
-  }
-}
 
 }  // namespace
 
@@ -302,7 +284,7 @@ std::unique_ptr<source::Repository> open_hub(HubOptions options, net::Transport&
                 .found = escape_for_display(options.repo),
                 .hint = "give the name as on the repo's page; a local directory begins with /, ./ or ../"}};
   }
-  check_token(options.token, endpoint);
+  check_token(options.token, endpoint, "store the token again; it begins with hf_");
   Address address{std::move(endpoint), options.repo_type, options.repo};
   return std::make_unique<HubRepository>(std::move(address), std::move(options), transport, clock, stop);
 }

@@ -92,7 +92,7 @@ class ObjectSource::Reading {
   bool place_refused() const { return place_refused_; }
 
   ReadOutcome run(net::Url start) {
-    net::Request request = source_.identity_.request(std::move(start));
+    net::Request request = source_.host_.request(std::move(start));
     request.range = range_;
     for (int hops = 0;; ++hops) {
       hop_ = {};
@@ -118,10 +118,8 @@ class ObjectSource::Reading {
     std::string error_text;
   };
 
-  const net::Origin& endpoint() const { return source_.identity_.address.endpoint().origin; }
-  Question question() const {
-    return {.about = Question::About::file, .what = object_.path.str(), .revision = source_.identity_.commit};
-  }
+  const net::Origin& endpoint() const { return source_.host_.origin(); }
+  Question question() const { return {.about = Question::About::file, .what = object_.path.str()}; }
 
   net::Outcome perform(const net::Request& request) {
     const net::BodySink body{
@@ -131,15 +129,17 @@ class ObjectSource::Reading {
   }
 
   bool on_head(const net::Url& url, const net::ResponseHead& head) {
-    if (url.origin == endpoint()) {
-      if (auto problem = contradiction(head, source_.identity_.commit, object_.path.str(), &object_)) {
+    const bool of_host = url.origin == endpoint();
+    if (of_host) {
+      if (auto problem = source_.host_.contradiction(head, object_)) {
         return over(ended(ReadEnd::wrong_object, std::move(*problem)));
       }
     }
     if (!served_from_ && !head.header("date").empty())
       served_from_ = net::parse_http_date(head.header("date"));
     if (head.status != 200 && head.status != 206) return true;
-    BodyVerdict verdict = judge_body(head, object_, range_);
+    if (of_host && source_.host_.is_error_page(head, object_)) return true;
+    BodyVerdict verdict = judge_body(head, object_, range_, source_.host_.owner());
     if (verdict.end != ReadEnd::complete) return over(ended(verdict.end, std::move(verdict.problem)));
     hop_.has_body = true;
     hop_.stop_when_full = !verdict.exact_length;
@@ -192,18 +192,19 @@ class ObjectSource::Reading {
   }
 
   // An answer without the bytes.
-  ReadOutcome refused(const net::Url& url, const net::Outcome& outcome) {
-    const bool of_hub = url.origin == endpoint();
-    ReadOutcome result = ended(ReadEnd::failed, of_hub ? refusal(source_.identity_.asker(), question(), url,
-                                                                 outcome, hop_.error_text)
-                                                       : storage_refusal(question(), url, outcome));
+  ReadOutcome refused(const net::Url& url, net::Outcome outcome) {
+    const ByteHost& host = source_.host_;
+    const bool of_host = url.origin == endpoint();
+    if (of_host && answered(outcome)) host.translate(outcome, hop_.error_text);
+    ReadOutcome result = ended(ReadEnd::failed, of_host ? host.refusal(object_, url, outcome, hop_.error_text)
+                                                        : storage_refusal(question(), url, outcome));
     if (net::judge(outcome) == net::Judgement::retry) {
       result.end = ReadEnd::interrupted;
       result.server_wait = net::server_wait(outcome.head, source_.clock_.wall_seconds());
     } else if (outcome.head.status == 416) {
-      result = ended(ReadEnd::wrong_object, out_of_range(object_, range_, outcome.head));
+      result = ended(ReadEnd::wrong_object, out_of_range(object_, range_, outcome.head, host.owner()));
     } else if (answered(outcome) && is_storage_refusal(outcome.head.status) &&
-               (!of_hub || resolving_ == nullptr)) {
+               (!of_host || resolving_ == nullptr)) {
       place_refused_ = true;
       const bool hopeless = resolving_ != nullptr && resolving_->refused() >= k_most_fresh_refusals;
       result.end = hopeless ? ReadEnd::failed : ReadEnd::interrupted;
@@ -224,7 +225,7 @@ class ObjectSource::Reading {
   Hop hop_;
   std::uint64_t received_ = 0;
   bool place_refused_ = false;
-  std::optional<std::int64_t> served_from_;  // the hub's clock when it answered
+  std::optional<std::int64_t> served_from_;  // the host's clock when it answered
 };
 
 bool ObjectSource::is_usable(const Place& place) const {
@@ -278,8 +279,7 @@ source::ReadOutcome ObjectSource::read(const source::Object& object, ByteRange r
     const Turn turn = take_turn(file, stop);
     if (turn.failure) return *turn.failure;
     Reading reading{*this, object, range, sink, stop, turn.resolving.get()};
-    ReadOutcome outcome = reading.run(
-        turn.place ? turn.place->url : identity_.address.file(identity_.commit, object.path.str()));
+    ReadOutcome outcome = reading.run(turn.place ? turn.place->url : host_.address_of(object));
     if (turn.resolving && !turn.resolving->is_over()) turn.resolving->failed(outcome);
     if (turn.place && reading.place_refused()) {
       std::lock_guard lock{file->mutex};

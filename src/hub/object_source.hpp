@@ -9,24 +9,24 @@
 #include <optional>
 #include <string>
 
+#include "byte_host.hpp"
 #include "decant/base/clock.hpp"
 #include "decant/source/source.hpp"
-#include "session.hpp"
 
 namespace decant::hub {
 
-// The bytes of a repo's files. The first reader of a file asks the hub with the range it wants anyway,
-// follows to where the bytes are, checks what the hub says on the way, and reads; the place it found (a
-// signed URL, or the hub itself for small files) then serves all other readers, which waited meanwhile. So a
-// large file costs one request to the hub for the life of a signed URL, and a small one costs one request in
+// The bytes of a repo's files. The first reader of a file asks the host with the range it wants anyway,
+// follows to where the bytes are, checks what the host says on the way, and reads; the place it found (a
+// signed URL, or the host itself for small files) then serves all other readers, which waited meanwhile. So a
+// large file costs one request to the host for the life of a signed URL, and a small one costs one request in
 // all. Nothing is retried or waited for in here but one new place when an old one expired: pauses are the
 // caller's.
 class ObjectSource final : public source::Source {
  public:
-  ObjectSource(const Identity& identity, net::Transport& transport, Clock& clock)
-      : identity_{identity}, transport_{transport}, clock_{clock} {}
+  ObjectSource(const ByteHost& host, net::Transport& transport, Clock& clock)
+      : host_{host}, transport_{transport}, clock_{clock} {}
 
-  std::string name() const override { return "hub"; }
+  std::string name() const override { return host_.name(); }
   source::ReadOutcome read(const source::Object& object, ByteRange range, ByteSink& sink,
                            const Stop& stop) override;
 
@@ -53,7 +53,7 @@ class ObjectSource final : public source::Source {
 
   static constexpr std::size_t k_most_files = 512;
 
-  const Identity& identity_;
+  const ByteHost& host_;
   net::Transport& transport_;
   Clock& clock_;
   std::mutex mutex_;  // of files_ and uses_

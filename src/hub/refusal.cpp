@@ -6,41 +6,12 @@
 #include "answers.hpp"
 #include "decant/base/text.hpp"
 #include "redirect.hpp"
+#include "server_text.hpp"
 
 namespace decant::hub {
 namespace {
 
-constexpr std::size_t k_longest_server_text = 300;
 constexpr std::string_view k_again = "run the same command again later; what was fetched so far is kept";
-
-// Server text for people: on one line, printable, short, without our token.
-std::string shown(std::string_view text, const net::Secret& token) {
-  std::string kept{text.substr(0, 4 * k_longest_server_text)};
-  if (!token.empty()) {
-    for (auto at = kept.find(token.reveal()); at != std::string::npos; at = kept.find(token.reveal())) {
-      kept.replace(at, token.reveal().size(), "***");
-    }
-  }
-  kept = escape_for_display(trim(kept));
-  if (kept.size() <= k_longest_server_text) return kept;
-  std::size_t end = k_longest_server_text;
-  while (end > 0 && (static_cast<unsigned char>(kept[end]) & 0xC0U) == 0x80U) --end;
-  return kept.substr(0, end) + "...";
-}
-
-std::string request_id(const net::ResponseHead& head) {
-  for (const auto* name : {"x-request-id", "x-amzn-trace-id", "x-amz-cf-id"}) {
-    if (const auto value = head.header(name); !value.empty()) {
-      return fmt::format(", request id {}", escape_for_display(value.substr(0, 100)));
-    }
-  }
-  return {};
-}
-
-std::string token_words(const Token& token) {
-  if (token.value.empty()) return "no token";
-  return token.came_from.empty() ? "the token" : "the token from " + token.came_from;
-}
 
 std::string question_words(const Question& question, const Address* address) {
   const std::string in = address == nullptr ? "" : " of " + address->name();
@@ -128,8 +99,8 @@ class HubWords {
 
   std::string answer(bool with_id = false) const {
     std::string text = fmt::format("HTTP {}", head_.status);
-    if (!code_.empty()) text += " " + shown(code_, asker_.token.value);
-    if (!raw_.empty()) text += ": " + shown(raw_, asker_.token.value);
+    if (!code_.empty()) text += " " + shown_text(code_, asker_.token.value);
+    if (!raw_.empty()) text += ": " + shown_text(raw_, asker_.token.value);
     if (with_id) text += request_id(head_);
     return text;
   }

@@ -18,8 +18,7 @@ Answer Session::ask(net::Request request, const Question& question, std::uint64_
     if (!answer.ok() || !is_redirect(status)) return answer;
     // 301 to 303 turn a POST into a GET, which would be another question.
     const bool keeps_method = status == 307 || status == 308 || request.method == net::Method::get;
-    NextHop next =
-        next_hop(request.url, answer.head().header("location"), identity_.address.endpoint().origin, hops);
+    NextHop next = next_hop(request.url, answer.head().header("location"), endpoint_, hops);
     if (!keeps_method) next = {.refusal = "a redirect that changes the request"};
     if (!next.url) throw Error{redirect_refusal(question, request.url, next.refusal)};
     request.url = std::move(*next.url);

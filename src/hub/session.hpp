@@ -37,14 +37,15 @@ class Session {
   // Shown each answer's head on the way, the last one's too; may throw.
   using OnHop = std::function<void(const net::ResponseHead&, const net::Url&)>;
 
-  Session(const Identity& identity, net::RetryingFetcher fetcher, const Stop& stop)
-      : identity_{identity}, fetcher_{std::move(fetcher)}, stop_{stop} {}
+  // `endpoint` is where the service is: redirects are judged by it.
+  Session(net::Origin endpoint, net::RetryingFetcher fetcher, const Stop& stop)
+      : endpoint_{std::move(endpoint)}, fetcher_{std::move(fetcher)}, stop_{stop} {}
 
   // Throws Error for redirects that are not followed; any other answer is returned.
   Answer ask(net::Request request, const Question& question, std::uint64_t limit, const OnHop& on_hop = {});
 
  private:
-  const Identity& identity_;
+  net::Origin endpoint_;
   net::RetryingFetcher fetcher_;
   const Stop& stop_;
 };

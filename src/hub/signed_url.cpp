@@ -56,8 +56,8 @@ std::optional<std::int64_t> expiry_of(const net::Url& url) {
     const std::string name = to_lower_ascii(std::string_view{pair}.substr(0, equals));
     const std::string_view value = std::string_view{pair}.substr(equals + 1);
     if (name == "expires") expires = parse_seconds(value);
-    if (name == "x-amz-date") signed_at = parse_compact_date(value);
-    if (name == "x-amz-expires") life = parse_seconds(value);
+    if (name == "x-amz-date" || name == "x-oss-date") signed_at = parse_compact_date(value);
+    if (name == "x-amz-expires" || name == "x-oss-expires") life = parse_seconds(value);
   }
   if (expires) return expires;
   if (signed_at && life) return *signed_at + *life;

@@ -9,7 +9,8 @@
 
 namespace decant::hub {
 
-// When a signed URL ends, in seconds since 1970, from `Expires=` or from `X-Amz-Date=` and `X-Amz-Expires=`.
+// When a signed URL ends, in seconds since 1970, from `Expires=` or from `X-Amz-Date=` and `X-Amz-Expires=`
+// (`x-oss-date=` and `x-oss-expires=` at Alibaba Cloud).
 // The hub hands out URLs that were signed minutes ago, so it is not told by when we asked.
 std::optional<std::int64_t> expiry_of(const net::Url& url);
 

@@ -26,6 +26,7 @@ TEST_CASE("a signed URL tells when it ends") {
       {"?expires=1775739074", 1775739074},
       {"?X-Amz-Date=20260409T125114Z&X-Amz-Expires=3600", 1775739074 + 3600},
       {"?X-Amz-Expires=3600&X-Amz-Date=20260409T125114Z", 1775739074 + 3600},
+      {"?x-oss-date=20260409T125114Z&x-oss-expires=3600", 1775739074 + 3600},
       {"?X-Amz-Date=20260409T125114Z", std::nullopt},
       {"?X-Amz-Expires=3600", std::nullopt},
       {"?X-Amz-Date=yesterday&X-Amz-Expires=3600", std::nullopt},
