@@ -198,6 +198,10 @@ void TestHub::set_quota(std::uint64_t api, std::uint64_t resolvers) {
   impl_->state.set_quota(api, resolvers);
 }
 
+void TestHub::set_modelscope_errors_in_body(bool in_body) {
+  impl_->state.modelscope_errors_in_body = in_body;
+}
+
 std::vector<LoggedRequest> TestHub::requests() const {
   return impl_->log.requests();
 }

@@ -17,7 +17,8 @@ namespace decant::test {
 // A Hugging Face hub on loopback: an HTTP/1.1 server of our own with two listeners, the hub and its CDN, on
 // two ports and so of two origins. It speaks what restorers need (info, tree with pages, paths-info, resolve,
 // redirects to signed URLs, ranges), answers errors as the real one does, misbehaves on request, and keeps a
-// log.
+// log. It shows the same repos as ModelScope does (lists, downloads, tokens as cookie or bearer), whose branch
+// `master` is `main` until a commit is given that name: so a mirror that differs is one more add_commit().
 //
 //   TestHub hub;
 //   auto& repo = hub.add_repo({.id = "org/name"});
@@ -69,6 +70,9 @@ class TestHub {
   void set_rate(std::uint64_t per_connection, std::uint64_t total);  // bodies, bytes per second; 0: unlimited
   // Requests left in the window of 300 s for anonymous use, as RateLimit headers tell; then 429.
   void set_quota(std::uint64_t api, std::uint64_t resolvers);
+
+  // ModelScope's errors come with HTTP 200, told by the Code in their body alone.
+  void set_modelscope_errors_in_body(bool in_body);
 
   // What was asked. A byte that a client has received is counted.
   std::vector<LoggedRequest> requests() const;

@@ -25,26 +25,6 @@ std::string amz_date(std::int64_t unix_seconds) {
   return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
 }
 
-// LFS objects get the newer form (`Expires=` as unix time), Xet objects the older one (date and life).
-std::string signed_url(const HubState& state, const HubRoute& route, const HubObject& object) {
-  const std::int64_t signed_at = state.now() - state.url_age;
-  const std::int64_t expires = signed_at + state.url_lifetime;
-  const bool xet = object.store == Store::xet;
-  const std::string path = (xet ? "/xet-bridge/" : "/repos/") + percent_encode_path(route.id) + "/" +
-                           (xet ? object.xet_hash : object.sha256);
-  const std::string file = "file=" + percent_encode_all(route.path);
-  const std::string signature = state.sign(path, route.path, expires);
-  if (xet) {
-    return state.cdn_origin + path + "?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Date=" + amz_date(signed_at) +
-           "&X-Amz-Expires=" + std::to_string(state.url_lifetime) +
-           "&X-Amz-SignedHeaders=host&X-Xet-Cas-Uid=public&" + file +
-           "&X-Deadline=" + std::to_string(expires) + "&X-Amz-Signature=" + signature;
-  }
-  return state.cdn_origin + path +
-         "?response-content-type=application%2Foctet-stream&Expires=" + std::to_string(expires) + "&" + file +
-         "&Policy=e30_&Signature=" + signature + "&Key-Pair-Id=KTESTHUB";
-}
-
 void add_xet_headers(HttpResponse& response, const HubState& state, const HubRoute& route,
                      const Commit& commit, const HubObject& object) {
   response.set("X-Xet-Hash", object.xet_hash);
@@ -112,6 +92,27 @@ HubObject replaced(HubObject object, const Content& content) {
 
 }  // namespace
 
+// LFS objects get the newer form (`Expires=` as unix time), Xet objects the older one (date and life).
+std::string signed_url(const HubState& state, const std::string& id, const std::string& repo_path,
+                       const HubObject& object) {
+  const std::int64_t signed_at = state.now() - state.url_age;
+  const std::int64_t expires = signed_at + state.url_lifetime;
+  const bool xet = object.store == Store::xet;
+  const std::string path = (xet ? "/xet-bridge/" : "/repos/") + percent_encode_path(id) + "/" +
+                           (xet ? object.xet_hash : object.sha256);
+  const std::string file = "file=" + percent_encode_all(repo_path);
+  const std::string signature = state.sign(path, repo_path, expires);
+  if (xet) {
+    return state.cdn_origin + path + "?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Date=" + amz_date(signed_at) +
+           "&X-Amz-Expires=" + std::to_string(state.url_lifetime) +
+           "&X-Amz-SignedHeaders=host&X-Xet-Cas-Uid=public&" + file +
+           "&X-Deadline=" + std::to_string(expires) + "&X-Amz-Signature=" + signature;
+  }
+  return state.cdn_origin + path +
+         "?response-content-type=application%2Foctet-stream&Expires=" + std::to_string(expires) + "&" + file +
+         "&Policy=e30_&Signature=" + signature + "&Key-Pair-Id=KTESTHUB";
+}
+
 HttpResponse answer_resolve(HubState& state, const HttpRequest& request, const HubRoute& route,
                             const TestRepo& repo, const Fault* fault) {
   const auto commit = repo.find_commit(route.revision);
@@ -130,7 +131,7 @@ HttpResponse answer_resolve(HubState& state, const HttpRequest& request, const H
     } else if (object.is_lfs()) {
       response = {.status = 302, .body = "Found. Redirecting to the storage"};
       response.set("Content-Type", "text/plain; charset=utf-8");
-      response.set("Location", signed_url(state, route, found->second));
+      response.set("Location", signed_url(state, route.id, route.path, found->second));
       response.set("Accept-Ranges", "bytes");
       response.set("ETag", quoted(object.oid));
     } else {

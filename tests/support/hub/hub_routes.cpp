@@ -135,6 +135,7 @@ std::optional<HttpResponse> check_access(const HubState& state, const HttpReques
 }
 
 HttpResponse answer_hub(HubState& state, const HttpRequest& request, const Fault* fault) {
+  if (const auto other = route_modelscope(request)) return answer_modelscope(state, request, *other);
   Headers common;
   const auto route = route_hub(request);
   const bool resolves = route && (route->action == "resolve" || route->action == "resolve-cache");
@@ -160,6 +161,7 @@ HttpResponse answer_hub(HubState& state, const HttpRequest& request, const Fault
 
 std::string file_of(Where where, const HttpRequest& request) {
   if (where == Where::cdn) return request.query_value("file");
+  if (const auto other = route_modelscope(request)) return other->path;
   const auto route = route_hub(request);
   const bool resolves = route && (route->action == "resolve" || route->action == "resolve-cache");
   return resolves ? route->path : std::string{};

@@ -31,6 +31,7 @@ struct HubState {
   std::atomic<std::size_t> page_size{0};  // 0: 1000, or 50 with expand
   std::atomic<std::uint64_t> max_unranged{200'000'000'000};
   std::atomic<std::uint64_t> next_request_id{1};
+  std::atomic<bool> modelscope_errors_in_body{false};
 
   std::int64_t now() const { return static_cast<std::int64_t>(std::time(nullptr)) + clock_offset; }
 
@@ -90,6 +91,21 @@ struct HubRoute {
   std::string after_id;
 };
 std::optional<HubRoute> route_hub(const HttpRequest& request);
+
+// A URL of the CDN for an object of repo `id`, good for the life of such URLs.
+std::string signed_url(const HubState& state, const std::string& id, const std::string& path,
+                       const HubObject& object);
+
+// A request in ModelScope's words.
+struct ModelScopeRoute {
+  std::string collection;
+  std::string id;
+  std::string action;    // repo (download), repo/files, repo/tree, revisions; empty: info
+  std::string revision;  // master is main where there is no ref of that name
+  std::string path;      // of a file to download
+};
+std::optional<ModelScopeRoute> route_modelscope(const HttpRequest& request);
+HttpResponse answer_modelscope(HubState& state, const HttpRequest& request, const ModelScopeRoute& route);
 
 HttpResponse answer_hub(HubState& state, const HttpRequest& request, const Fault* fault);
 HttpResponse answer_api(HubState& state, const HttpRequest& request, const HubRoute& route,
