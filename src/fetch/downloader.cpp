@@ -195,6 +195,7 @@ void Downloader::Impl::transfer(const Job& job) {
         outcome.problem.kind = ErrorKind::integrity;
         return download.refuse(job.source, outcome.problem);
       case source::ReadEnd::failed:
+      case source::ReadEnd::absent:
         return download.refuse(job.source, outcome.problem);
     }
 

@@ -34,6 +34,7 @@ enum class ReadEnd {
   range_ignored,  // the source sends the file from its start; nothing was handed over
   wrong_object,   // size, commit or range differ from what was asked: the source has other bytes
   failed,         // not worth another try: problem says why (access, tls, gone)
+  absent,         // this place does not have it; nothing is wrong
 };
 
 struct ReadOutcome {
