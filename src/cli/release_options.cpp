@@ -12,6 +12,7 @@
 #include "decant/base/text.hpp"
 #include "decant/fs/dir_handle.hpp"
 #include "decant/hub/hub.hpp"
+#include "environment.hpp"
 #include "token.hpp"
 
 namespace decant::cli {
@@ -67,6 +68,21 @@ std::optional<std::string> agreed(const std::string& flag_value, const std::opti
 std::string without_slashes(std::string path) {
   while (path.ends_with('/')) path.pop_back();
   return path;
+}
+
+bool is_offline(const ReleaseOptions& options, const std::optional<SourceArgument>& source,
+                const Session& session, For purpose) {
+  // A directory is read without any connection.
+  if (source && source->kind == model::SourceKind::directory) return false;
+  if (session.is_given("DECANT_OFFLINE")) return options.offline;  // the flag, or its variable
+  const auto variable = forbids_network(session);
+  if (!variable) return false;
+  if (purpose == For::fetch)
+    throw Error{ErrorKind::usage, fmt::format("{} is set, and fetch is nothing but connections", *variable),
+                fmt::format("unset {}, or set DECANT_OFFLINE=0, where there is a network", *variable)};
+  session.reporter().message(progress::Level::info,
+                             fmt::format("{} is set: no connection is opened, as with --offline", *variable));
+  return true;
 }
 
 }  // namespace
@@ -178,7 +194,9 @@ void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o,
       ->type_name("WORD");
   if (purpose == For::restore) {
     command.add_flag("--reextract", o.reextract, "Put back restored files that were deleted by hand");
-    command.add_flag("--offline", o.offline, "Open no connection: work from lock and cache");
+    session.bind_environment(
+        command, command.add_flag("--offline", o.offline, "Open no connection: work from lock and cache"),
+        "DECANT_OFFLINE");
   }
   session.bind_environment(
       command,
@@ -264,8 +282,7 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   request.only = o.only;
   request.skip = o.skip;
   request.reextract = o.reextract;
-  // A directory is read without any connection.
-  request.offline = o.offline && !(source && source->kind == model::SourceKind::directory);
+  request.offline = is_offline(o, source, session, purpose);
   request.jobs = o.jobs.value_or(request.jobs);
   request.connections = o.connections.value_or(request.connections);
   if (!o.memory.empty()) {
@@ -280,12 +297,8 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   request.command_line = [o](const std::string& commit) { return restore_line(o, commit); };
 
   net::TransportOptions transport;
-  if (!o.stall_timeout.empty()) transport.stall_timeout = parse_time(o.stall_timeout, "--stall-timeout");
-  transport.connect_timeout =
-      std::min(transport.connect_timeout, std::max(transport.stall_timeout, std::chrono::milliseconds{1000}));
+  set_network_limits(session, o.stall_timeout, transport);
   transport.user_agent = fmt::format("decant/{}", k_version);
-  for (const auto* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"})
-    if (const auto file = session.env(name); file && transport.ca_file.empty()) transport.ca_file = *file;
   job->transport = net::make_curl_transport(transport);
 
   job->services.clock = &session.clock();

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "decant/base/text.hpp"
+#include "environment.hpp"
 
 namespace decant::cli {
 
@@ -74,6 +75,28 @@ void Session::read_environment() {
           "correct or unset it"};
     }
   }
+}
+
+bool Session::is_given(std::string_view variable) const {
+  return std::ranges::any_of(bindings_, [&](const Binding& binding) {
+    return binding.name == variable && binding.command->parsed() && binding.option->count() > 0;
+  });
+}
+
+ui::ConsoleOptions Session::console_options() const {
+  ui::ConsoleOptions options;
+  options.color = k_color_words.at(common_.color);
+  options.progress = k_progress_words.at(common_.progress);
+  options.json = common_.json;
+  options.quiet = common_.quiet;
+  options.verbose = common_.verbose;
+  options.no_color_env = env("NO_COLOR").has_value();
+  const auto forced = env("FORCE_COLOR");
+  if (forced && *forced != "0" && !options.no_color_env && !is_given("DECANT_COLOR"))
+    options.color = ui::ColorMode::always;
+  if (is_on(env("HF_HUB_DISABLE_PROGRESS_BARS")) && !is_given("DECANT_PROGRESS"))
+    options.progress = ui::ProgressMode::none;
+  return options;
 }
 
 void Session::add_common_options(CLI::App& command) {
@@ -152,14 +175,7 @@ int Session::run_job(const std::string& command) {
   } catch (const Error& error) {
     bad_environment = error.problem();
   }
-  ui::ConsoleOptions options;
-  options.color = k_color_words.at(common_.color);
-  options.progress = k_progress_words.at(common_.progress);
-  options.json = common_.json;
-  options.quiet = common_.quiet;
-  options.verbose = common_.verbose;
-  options.no_color_env = env("NO_COLOR").has_value();
-  console_ = ui::make_console(std::move(io_.out), std::move(io_.err), options, *io_.clock);
+  console_ = ui::make_console(std::move(io_.out), std::move(io_.err), console_options(), *io_.clock);
   try {
     if (bad_environment) return failed(command, *bad_environment);
     if (!common_.report.empty()) report_.emplace(common_.report);

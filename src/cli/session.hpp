@@ -26,16 +26,23 @@ class Session {
   void add_common_options(CLI::App& command);
   // The option's value comes from the environment when the flag is not given.
   void bind_environment(CLI::App& command, CLI::Option* option, std::string name);
+  // Whether the option bound to this variable was given, by its flag or by the variable.
+  bool is_given(std::string_view variable) const;
   void set_job(std::function<int(Session&)> job) { job_ = std::move(job); }
 
   // Help and version go to stdout (0); anything else is a usage error on stderr (2).
   int parse_ended(const CLI::App& app, const CLI::ParseError& error, bool wants_json);
 
+  // Fills options that were not given. Throws Error{usage} that names the variable.
+  void read_environment();
+  // What the output options and the environment say, once both are read.
+  ui::ConsoleOptions console_options() const;
+
   // Reads the environment into options not given, opens console and report, runs the job.
   int run_job(const std::string& command);
 
   ui::Console& console() { return *console_; }
-  progress::Reporter& reporter() { return console_->reporter(); }
+  progress::Reporter& reporter() const { return console_->reporter(); }
   const Stop& stop() const { return *io_.stop; }
   Clock& clock() const { return *io_.clock; }
   std::optional<std::string> env(const std::string& name) const;
@@ -55,7 +62,6 @@ class Session {
     CLI::Option* option;
     std::string name;
   };
-  void read_environment();
   int failed(const std::string& command, const Problem& problem);
 
   Io io_;

@@ -11,6 +11,7 @@
 #include <array>
 
 #include "decant/base/text.hpp"
+#include "environment.hpp"
 
 namespace decant::cli {
 
@@ -41,20 +42,17 @@ std::optional<std::string> read_token_file(Session& session, const std::string& 
   return std::string{buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-std::string expand_home(const std::string& path, Session& session) {
-  if (path != "~" && !path.starts_with("~/")) return path;
-  return session.env("HOME").value_or("") + path.substr(1);
+// Where the official client keeps its things.
+std::optional<std::string> hf_home(const Session& session) {
+  if (const auto home = session.env("HF_HOME")) return expand_path(*home, session);
+  if (const auto cache = session.env("XDG_CACHE_HOME")) return expand_path(*cache, session) + "/huggingface";
+  if (const auto home = session.env("HOME")) return *home + "/.cache/huggingface";
+  return std::nullopt;
 }
 
-}  // namespace
-
-hub::Token find_token(Session& session) {
-  if (const auto value = session.env("HF_TOKEN")) {
-    auto token = checked(*value, "HF_TOKEN");
-    if (!token.value.empty()) return token;
-  }
+hub::Token stored_token(Session& session) {
   if (const auto path = session.env("HF_TOKEN_PATH")) {
-    const auto place = expand_home(*path, session);
+    const auto place = expand_path(*path, session);
     if (const auto text = read_token_file(session, place))
       return checked(*text, fmt::format("the file HF_TOKEN_PATH names ({})", escape_for_display(place)));
     session.reporter().message(
@@ -63,18 +61,45 @@ hub::Token find_token(Session& session) {
                     escape_for_display(place)));
     return {};
   }
-  auto home = session.env("HF_HOME");
-  if (!home) {
-    if (const auto cache = session.env("XDG_CACHE_HOME"))
-      home = *cache + "/huggingface";
-    else if (session.env("HOME"))
-      home = *session.env("HOME") + "/.cache/huggingface";
-  }
+  const auto home = hf_home(session);
   if (!home) return {};
-  const auto place = expand_home(*home, session) + "/token";
+  const auto place = *home + "/token";
   if (const auto text = read_token_file(session, place))
     return checked(*text, fmt::format("HF_HOME/token ({})", escape_for_display(place)));
   return {};
+}
+
+hub::Token any_token(Session& session) {
+  if (const auto value = session.env("HF_TOKEN")) {
+    auto token = checked(*value, "HF_TOKEN");
+    if (!token.value.empty()) return token;
+  }
+  if (const auto value = session.env("HUGGING_FACE_HUB_TOKEN")) {
+    auto token = checked(*value, "HUGGING_FACE_HUB_TOKEN");
+    if (!token.value.empty()) return token;
+  }
+  return stored_token(session);
+}
+
+}  // namespace
+
+hub::Token find_token(Session& session) {
+  if (session.env("HF_OIDC_RESOURCE"))
+    session.reporter().message(
+        progress::Level::warning,
+        "HF_OIDC_RESOURCE is set, but decant exchanges no identity for a token; it looks "
+        "for a token in HF_TOKEN and the token file");
+  auto token = any_token(session);
+  if (!is_on(session.env("HF_HUB_DISABLE_IMPLICIT_TOKEN")) || token.value.empty()) return token;
+  session.reporter().message(
+      progress::Level::warning,
+      fmt::format("HF_HUB_DISABLE_IMPLICIT_TOKEN is set: the token from {} is not used", token.came_from));
+  return {};
+}
+
+hub::Token find_modelscope_token(const Session& session) {
+  const auto value = session.env("MODELSCOPE_API_TOKEN");
+  return value ? checked(*value, "MODELSCOPE_API_TOKEN") : hub::Token{};
 }
 
 }  // namespace decant::cli
