@@ -154,10 +154,9 @@ std::chrono::milliseconds parse_time(const std::string& text, std::string_view f
 }
 
 void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o, For purpose) {
-  command.add_option(
-      "SOURCE", o.source,
-      "ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH or a path; may be left out when the "
-      "bundle holds a lock");
+  command.add_option("SOURCE", o.source,
+                     std::string{"ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH or a path"} +
+                         (purpose == For::restore ? "; may be left out when the bundle holds a lock" : ""));
   command.add_option("--repo-type", o.repo_type, "dataset (default) or model")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"dataset", "model"}));
@@ -200,7 +199,10 @@ void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o,
   }
   session.bind_environment(
       command,
-      command.add_option("--endpoint", o.endpoint, "Address of the hub (default: HF_ENDPOINT)")
+      command
+          .add_option(
+              "--endpoint", o.endpoint,
+              "Address of the hub (default: HF_ENDPOINT, else the lock's, else https://huggingface.co)")
           ->type_name("URL"),
       "DECANT_ENDPOINT");
   if (purpose == For::restore)  // fetch unpacks nothing
@@ -260,8 +262,11 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
     // Without SOURCE only a bundle with a lock tells where to look.
     const auto there = purpose == For::restore ? fs::DirHandle::open_if_there(o.bundle) : std::nullopt;
     if (!there || !there->stat(fs::RelPath::require(model::k_lock_name, "lock")))
-      throw Error{ErrorKind::usage, "no SOURCE is given and the bundle holds no lock",
-                  "name the repo: decant restore ORG/NAME --bundle DIR"};
+      throw Error{
+          ErrorKind::usage,
+          purpose == For::fetch ? "no SOURCE is given" : "no SOURCE is given and the bundle holds no lock",
+          purpose == For::fetch ? "name the repo: decant fetch ORG/NAME --download-cache DIR"
+                                : "name the repo: decant restore ORG/NAME --bundle DIR"};
   }
   const auto in_source = source ? *source : SourceArgument{};
   request.revision = agreed(o.revision, in_source.revision, "--revision");
@@ -321,7 +326,7 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
       hub.endpoint = o.endpoint;
     else if (const auto endpoint = session.env("HF_ENDPOINT"))
       hub.endpoint = *endpoint;
-    else if (!source && locked)
+    else if (locked)
       hub.endpoint = locked->endpoint;
     hub.token = find_token(session);
     hub.on_wait = [&session](std::string_view what) { session.reporter().waiting(what); };

@@ -124,6 +124,39 @@ Expectations expectations_of(const restore::OpenedBundle& opened, const model::S
   return out;
 }
 
+// What to do about what restore can bring back; of external trees that is not its business.
+std::string advice(const report::Result& result, const model::ReleaseManifest& manifest,
+                   const std::string& bundle) {
+  bool is_damaged = false;
+  bool is_missing = false;
+  for (const auto& finding : result.findings) {
+    const bool is_external = std::ranges::any_of(manifest.trees, [&](const model::TreeSpec& tree) {
+      return tree.external && tree.name == finding.tree;
+    });
+    if (is_external) continue;
+    switch (finding.kind) {
+      case report::FindingKind::missing:
+        is_missing = true;
+        break;
+      case report::FindingKind::differs:
+      case report::FindingKind::truncated:
+      case report::FindingKind::longer:
+      case report::FindingKind::wrong_type:
+      case report::FindingKind::mode:
+      case report::FindingKind::link_target:
+        is_damaged = true;
+        break;
+      default:
+        break;
+    }
+  }
+  if (!is_damaged && !is_missing) return {};
+  return fmt::format(
+      "{}decant restore --bundle {} --reextract",
+      is_damaged ? "move away what is damaged, since nothing is overwritten; then run: " : "run: ",
+      shell_quote(bundle));
+}
+
 int run(const VerifyArgs& args, Session& session) {
   if (args.bundle.empty())
     throw Error{ErrorKind::usage, "no --bundle is given", "add --bundle DIR, or set DECANT_BUNDLE"};
@@ -137,8 +170,9 @@ int run(const VerifyArgs& args, Session& session) {
   const model::Selection selection{opened.selection.only(), words, opened.manifest};
 
   auto result = result_about(opened, "verify");
-  result.subset = !selection.is_everything();
   auto expected = expectations_of(opened, selection, args);
+  // A glob that fits nothing leaves nothing out.
+  result.subset = opened.subset || args.skip.size() > expected.unmatched_globs.size();
   for (const auto& word : expected.unmatched_globs)
     session.reporter().message(
         progress::Level::warning,
@@ -186,6 +220,7 @@ int run(const VerifyArgs& args, Session& session) {
                        ? "not complete: the restore is not finished"
                        : verify::verdict(result);
   if (args.quick) result.verdict += "; structure: not checked";
+  result.next = advice(result, opened.manifest, args.bundle);
   return session.finish(result, report::exit_code(result));
 }
 

@@ -59,8 +59,13 @@ Reach glob_reach(const std::string& pattern, const PartSpec& part) {
   return std::max(below, reach_below(pattern, in_root(part, part.under)));
 }
 
-bool is_named(const std::string& word, const PartSpec& part) {
-  return part.name == word || part.tags.contains(word);
+// What a word is the name of: a part before a tag before a tree, so that each can be chosen alone.
+enum class Meaning { part, tag, tree };
+
+Meaning meaning_of(const std::string& word, const std::set<std::string>& parts,
+                   const std::set<std::string>& tags) {
+  if (parts.contains(word)) return Meaning::part;
+  return tags.contains(word) ? Meaning::tag : Meaning::tree;
 }
 
 bool tree_chooses(const TreeSpec& tree, const PartSpec& part, const fs::RelPath& installed) {
@@ -113,14 +118,26 @@ Selection::Selection(std::vector<std::string> only, std::vector<std::string> ski
     : only_{std::move(only)}, skip_{std::move(skip)}, trees_{manifest.trees} {
   check_words(only_, "--only", manifest);
   check_words(skip_, "--skip", manifest);
+  for (const PartSpec& part : manifest.parts) {
+    part_names_.insert(part.name);
+    tags_.insert(part.tags.begin(), part.tags.end());
+  }
   for (TreeSpec& tree : trees_) tree.files.clear();  // places are enough here
 }
 
 bool Selection::chooses(const std::string& word, const PartSpec& part, const fs::RelPath& installed) const {
   if (is_glob(word)) return glob_chooses(tidy(word), part, installed);
-  return is_named(word, part) || std::any_of(trees_.begin(), trees_.end(), [&](const TreeSpec& tree) {
-           return tree.name == word && tree_chooses(tree, part, installed);
-         });
+  switch (meaning_of(word, part_names_, tags_)) {
+    case Meaning::part:
+      return part.name == word;
+    case Meaning::tag:
+      return part.tags.contains(word);
+    case Meaning::tree:
+      break;
+  }
+  return std::any_of(trees_.begin(), trees_.end(), [&](const TreeSpec& tree) {
+    return tree.name == word && tree_chooses(tree, part, installed);
+  });
 }
 
 bool Selection::wants_entry(const PartSpec& part, const fs::RelPath& installed) const {
@@ -151,7 +168,11 @@ Selection::Reach Selection::reach(const std::vector<std::string>& words, const P
       most = std::max(most, glob_reach(tidy(word), part));
       continue;
     }
-    if (is_named(word, part)) return Reach::all;
+    const Meaning meaning = meaning_of(word, part_names_, tags_);
+    if (meaning != Meaning::tree) {
+      if (meaning == Meaning::part ? part.name == word : part.tags.contains(word)) return Reach::all;
+      continue;
+    }
     for (const TreeSpec& tree : trees_) {
       if (tree.name == word) most = std::max(most, tree_reach(tree, part));
     }

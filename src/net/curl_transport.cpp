@@ -53,12 +53,11 @@ class HeaderList {
   curl_slist* list_ = nullptr;
 };
 
-// One easy handle and the multi handle that drives it and keeps its connections. Driving it ourselves, rather
-// than by curl_easy_perform, is what lets a stop request and a short stall be noticed within k_poll: an easy
-// transfer sleeps for up to a second at a time.
+// A multi handle, which keeps the connections and drives one easy handle at a time. Driving it ourselves,
+// rather than by curl_easy_perform, is what lets a stop request and a short stall be noticed within k_poll:
+// an easy transfer sleeps for up to a second at a time.
 struct Lane {
   MultiHandle multi{curl_multi_init(), "curl_multi_init"};
-  EasyHandle easy{curl_easy_init(), "curl_easy_init"};
   std::vector<Origin> served;  // origins it may still be connected to, latest last
   bool carried_secret = false;
 
@@ -74,7 +73,7 @@ struct Lane {
   static constexpr std::size_t k_connections_kept = 2;
 };
 
-// A handle attached for one transfer; detached and cleaned whatever happens.
+// A handle attached for one transfer; detached whatever happens.
 class Attached {
  public:
   Attached(CURLM* multi, CURL* easy) : multi_{multi}, easy_{easy} {
@@ -84,10 +83,7 @@ class Attached {
   }
   Attached(const Attached&) = delete;
   Attached& operator=(const Attached&) = delete;
-  ~Attached() {
-    curl_multi_remove_handle(multi_, easy_);
-    curl_easy_reset(easy_);
-  }
+  ~Attached() { curl_multi_remove_handle(multi_, easy_); }
 
  private:
   CURLM* multi_;
@@ -188,7 +184,9 @@ class CurlTransport final : public Transport {
   }
 
   Outcome run(Lane& lane, const Request& request, bool secret, const BodySink& sink, const Stop& stop) const {
-    CURL* easy = lane.easy.get();
+    // A new one each time: after a name that does not resolve libcurl refuses some options on a used handle.
+    const EasyHandle handle{curl_easy_init(), "curl_easy_init"};
+    CURL* easy = handle.get();
     CURLM* multi = lane.multi.get();
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(Lane::k_connections_kept));
     const std::string url = request.url.str();

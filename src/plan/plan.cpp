@@ -130,12 +130,13 @@ void judge_space(Tally& tally) {
   FileSystemPlan& plan = tally.plan;
   const std::uint64_t stated = tally.kept + tally.written + tally.largest_transient;
   plan.peak = stated + tally.unstated;
-  if (stated > plan.free) plan.short_by = stated - plan.free;
-  if (!tally.has_cache || tally.kept == 0 || tally.written == 0) return;
+  if (stated > plan.free) plan.short_by = plan.peak - plan.free;
+  if (!tally.has_cache || tally.kept == 0 || tally.written + tally.unstated == 0) return;
   // Discarding frees an archive only after it was unpacked, so the largest one is there in any case.
-  const std::uint64_t discarding = tally.written + std::max(tally.largest_kept, tally.largest_transient);
+  const std::uint64_t content = tally.written + tally.unstated;
+  const std::uint64_t discarding = content + std::max(tally.largest_kept, tally.largest_transient);
   if (discarding < plan.peak) plan.peak_discarding = discarding;
-  plan.peak_cache_elsewhere = tally.written + tally.largest_transient;
+  plan.peak_cache_elsewhere = content + tally.largest_transient;
 }
 
 // Everything in memory file systems comes out of the same memory, beside what decant itself needs.

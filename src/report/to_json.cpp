@@ -170,6 +170,7 @@ std::vector<NamedJson> summary_members(const Result& result, const ReportMeta& m
       {"findings_by_kind", findings_by_kind(result)},
       {"bytes", bytes_of(result)},
   };
+  if (!result.next.empty()) members.push_back({"next", quoted(result.next)});
   if (result.bundle_digest) members.push_back({"bundle_digest", quoted(result.bundle_digest->label())});
   members.push_back({"digests", "{\"roots\": " + digests_of(result, DigestScope::root) +
                                     ", \"trees\": " + digests_of(result, DigestScope::tree) + "}"});

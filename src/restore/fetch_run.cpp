@@ -42,21 +42,20 @@ std::vector<Job> jobs_of(const Prepared& p) {
   return jobs;
 }
 
-// Brings one object into the cache; returns the bytes that came in.
-std::uint64_t fetch_object(Workshop& shop, const source::Object& object,
-                           const std::shared_ptr<progress::PartCounters>& counters,
-                           std::string& source_name) {
+// Brings one object into the cache; `bytes` gets what came in, also when it ends before its time.
+void fetch_object(Workshop& shop, const source::Object& object,
+                  const std::shared_ptr<progress::PartCounters>& counters, std::string& source_name,
+                  std::uint64_t& bytes) {
   ObjectSupply supply{
       shop, object, nullptr, Keep::only_in_cache, counters, escape_for_display(object.path.str())};
+  const OnExit count{[&] { bytes = supply.bytes_from_network(); }};
   for (;;) {
     const auto digest = drain(supply.open());
     if (digest == object.digest) break;
     supply.refuse(digest);
   }
   source_name = supply.from();
-  const auto bytes = supply.bytes_from_network();
   shop.prepared.cache->finish(supply.release(), object.digest);
-  return bytes;
 }
 
 void fill_cache(Prepared& p, report::Result& result) {
@@ -116,9 +115,15 @@ void fill_cache(Prepared& p, report::Result& result) {
       const auto& job = *missing[position];
       try {
         std::string source_name;
-        const auto bytes = fetch_object(shop, job.object, counters[job.parts.front()], source_name);
+        {
+          std::uint64_t bytes = 0;
+          const OnExit add_up{[&] {
+            std::lock_guard lock{mutex};
+            result.parts[job.parts.front()].bytes_from_network += bytes;
+          }};
+          fetch_object(shop, job.object, counters[job.parts.front()], source_name, bytes);
+        }
         std::lock_guard lock{mutex};
-        result.parts[job.parts.front()].bytes_from_network += bytes;
         for (const auto part : job.parts) {
           result.parts[part].source = source_name;
           if (--left[part] > 0 || result.parts[part].problem) continue;

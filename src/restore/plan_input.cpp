@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "decant/base/text.hpp"
@@ -123,6 +124,7 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
 plan::Plan make_plan(Prepared& p) {
   if (p.bundle)
     if (auto obstacle = p.bundle->obstacle()) p.problems.push_back(*std::move(obstacle));
+  refuse_words_without_effect(p);
   return plan_of(p);
 }
 
@@ -149,7 +151,10 @@ plan::Plan plan_of(Prepared& p) {
   for (const auto& root : p.manifest.roots)
     if (!root.suggest.empty() && !p.request.roots.contains(root.name))
       input.root_suggestions.emplace(root.name, root.suggest);
-  if (p.request.cache) {
+  const bool uses_cache = std::ranges::any_of(input.parts, [](const plan::PartFacts& part) {
+    return part.keeps_download || part.state == plan::PartState::cached;
+  });
+  if (p.request.cache && uses_cache) {
     input.cache_disk = fs::disk_facts(*p.request.cache);
     input.cache_path = *p.request.cache;
   }

@@ -105,6 +105,10 @@ fs::RelPath installed_path(const PartWork& part, const fs::RelPath& entry);
 // Roots that lie apart need no look.
 std::vector<report::Conflict> conflicts_of_nested_roots(const Prepared& prepared);
 
+// A glob of --only that no entry fits is a slip, not a wish for nothing. Archives without an index tell
+// only after they were staged. Throws Error{usage}.
+void refuse_words_without_effect(const Prepared& prepared);
+
 // Where a part lies below a staging directory: its own directory, its staged tree, loose files on their way.
 fs::RelPath part_dir(const PartWork& part);
 fs::RelPath tree_dir(const PartWork& part);

@@ -51,7 +51,7 @@ class RestoreRun {
         result_.parts[i].outcome = report::PartOutcome::unchanged;
       }
     }
-    refuse_words_without_effect();
+    refuse_words_without_effect(p_);
     const bool nothing_to_do = std::ranges::all_of(
         p_.parts, [](const PartWork& part) { return !part.selected || part.problem || is_done(part); });
     const bool conflicting =
@@ -92,39 +92,8 @@ class RestoreRun {
       return part.selected && !part.problem && !is_done(part) && part.state != plan::PartState::staged;
     });
     if (!all_staged) return;
-    refuse_words_without_effect();
+    refuse_words_without_effect(p_);
     publish_parts();
-  }
-
-  // A glob of --only that no entry fits is a slip, not a wish for nothing. Archives without an index tell
-  // only after they were staged.
-  void refuse_words_without_effect() const {
-    const bool all_known = std::ranges::all_of(
-        p_.parts, [](const PartWork& part) { return !part.selected || !part.is_archive() || part.index; });
-    const bool some_selected = std::ranges::any_of(p_.parts, &PartWork::selected);
-    if (some_selected && !all_known) return;
-    for (const auto& word : p_.request.only) {
-      if (!is_glob(word)) continue;
-      const model::Selection alone{{word}, {}, p_.manifest};
-      if (std::ranges::any_of(p_.parts, [&](const PartWork& part) { return fits_something(alone, part); }))
-        continue;
-      throw Error{ErrorKind::usage,
-                  fmt::format("--only '{}' fits nothing in the release", escape_for_display(word)),
-                  "check the spelling; ** spans directories, for instance 'iter_0021923/**'"};
-    }
-    if (!some_selected)
-      throw Error{ErrorKind::usage, "--only and --skip leave nothing of the release",
-                  "leave some of them out"};
-  }
-
-  static bool fits_something(const model::Selection& selection, const PartWork& part) {
-    if (!part.is_archive())
-      return std::ranges::any_of(part.files, [&](const model::LooseFile& file) {
-        return selection.wants_entry(part.spec, file.path);
-      });
-    return part.index && std::ranges::any_of(part.index->entries, [&](const model::IndexEntry& entry) {
-             return selection.wants_entry(part.spec, installed_path(part, entry.path));
-           });
   }
 
   static bool is_done(const PartWork& part) {

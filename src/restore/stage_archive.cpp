@@ -83,8 +83,8 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
     counters->entries_done = 0;
     counters->bytes_unpacked = 0;
     if (!supply.is_download()) counters->bytes_done = 0;
+    const OnExit count{[&] { result.bytes_from_network = supply.bytes_from_network(); }};
     auto attempt = try_unpack(shop, supply.open(), part, {.stage = &tree, .existing = &root.dir}, counters);
-    result.bytes_from_network = supply.bytes_from_network();
     if (attempt.digest == object.digest) {
       if (attempt.refused) {
         directory.remove_tree(tree_name);

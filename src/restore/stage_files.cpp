@@ -78,6 +78,7 @@ class FileStager {
     const source::Object object{.path = file.repo_path, .size = file.size, .digest = file.digest};
     const Keep keep = p_.request.cache_given && p_.request.cache ? Keep::in_cache : Keep::privately;
     ObjectSupply supply{shop_, object, &arriving_, keep, counters_, escape_for_display(file.repo_path.str())};
+    const OnExit count{[&] { network_bytes_ += supply.bytes_from_network(); }};
     for (;;) {
       auto& reader = supply.open();
       std::optional<Outcome> outcome;
@@ -94,7 +95,6 @@ class FileStager {
   }
 
   Outcome take_download(ObjectSupply& supply, const model::LooseFile& file, Keep keep) {
-    network_bytes_ += supply.bytes_from_network();
     auto partial = supply.release();
     if (keep == Keep::in_cache) {
       p_.cache->finish(std::move(partial), file.digest);
@@ -176,6 +176,10 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
   refuse_lost_ownership(bundle);
   counters->phase = progress::PartPhase::fetching;
   FileStager stager{shop, root, part, counters, result};
+  const OnExit add_up{[&] {
+    result.bytes_from_network += stager.network_bytes();
+    result.bytes_from_local += stager.local_bytes();
+  }};
 
   // Positions to stage: all wanted files, or those of an earlier index that are gone.
   std::vector<std::size_t> todo;
@@ -217,8 +221,6 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
     });
     threads.wait();
   }
-  result.bytes_from_network += stager.network_bytes();
-  result.bytes_from_local += stager.local_bytes();
   if (!problems.empty()) {
     auto worst = problems.front();
     for (const auto& problem : problems)

@@ -33,6 +33,18 @@ class Workshop {
   std::unique_ptr<fetch::Downloader> downloader_;
 };
 
+// Also when the scope is left by an exception: what had come counts for an interrupted run too.
+class OnExit {
+ public:
+  explicit OnExit(std::function<void()> work) : work_{std::move(work)} {}
+  ~OnExit() { work_(); }
+  OnExit(const OnExit&) = delete;
+  OnExit& operator=(const OnExit&) = delete;
+
+ private:
+  std::function<void()> work_;
+};
+
 // Starts up to `count` threads over the same work; fewer when the system refuses some, Error{disk} when it
 // refuses all.
 void start_workers(ThreadGroup& threads, std::size_t count, const std::function<void()>& work);

@@ -10,8 +10,9 @@ namespace decant::ui {
 inline std::string conflict_advice(std::size_t on_disk, std::size_t between_parts) {
   std::string text;
   if (on_disk > 0) {
-    text += between_parts == 0 ? "  next:     move them away, then run the same line again\n"
-                               : "  next:     move away what lies there, then run the same line again\n";
+    text += between_parts == 0
+                ? "  next:     move them away, then run the same line again with --reextract\n"
+                : "  next:     move away what lies there, then run the same line again with --reextract\n";
   }
   if (between_parts > 0)
     text +=

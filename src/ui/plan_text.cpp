@@ -63,7 +63,8 @@ std::string part_table(const plan::PlanInput& input) {
     if (part.kind == model::PartKind::files) path = counted(part.files, "file", "files");
     std::string state = state_words(part);
     const bool is_pending = part.state == plan::PartState::missing || part.state == plan::PartState::partial;
-    if (part.partial_selection && is_pending) state += " (whole part for some entries)";
+    if (part.partial_selection && is_pending && part.kind == model::PartKind::unpack)
+      state += " (whole part for some entries)";
     rows.push_back(
         {escape_for_display(part.name), std::move(path), format_size(part.size), std::move(state)});
   }

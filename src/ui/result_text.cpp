@@ -65,8 +65,11 @@ std::string part_table(const report::Result& result) {
                          rows);
   }
   if (unchanged > 0) {
-    text += fmt::format("{} unchanged, by size and time stamp: the bytes are proven by decant verify\n",
-                        counted(unchanged, "part", "parts"));
+    const bool in_cache = result.command == "fetch";
+    text +=
+        fmt::format("{} {}\n", counted(unchanged, "part", "parts"),
+                    in_cache ? "in the cache already, by name and size: restore proves the bytes"
+                             : "unchanged, by size and time stamp: the bytes are proven by decant verify");
   }
   if (skipped > 0) {
     text += fmt::format("{} not selected\n", counted(skipped, "part", "parts"));
@@ -243,6 +246,7 @@ std::string render_result(const report::Result& result, int exit_code, bool colo
     std::string verdict = escape_for_display(result.verdict);
     if (exit_code != 0) verdict += fmt::format(" (exit code {})", exit_code);
     end += (exit_code == 0 ? paint.green(verdict) : paint.red(verdict)) + '\n';
+    if (!result.next.empty()) end += "  next:     " + escape_for_display(result.next) + '\n';
   }
   block(end);
   return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "cli_world.hpp"
@@ -172,6 +173,65 @@ TEST_CASE("a report replaces an earlier report, and nothing else") {
   INFO(unread);
   CHECK(unread.code == 6);
   CHECK(has(unread.err, {"nobody reads the pipe"}));
+}
+
+TEST_CASE("a glob that fits nothing is a slip to plan as to restore") {
+  World world;
+  const auto directory = world.dir / "loose";
+  write_file(directory + "/a/b.txt", "c");
+  for (const auto* command : {"plan", "restore"}) {
+    const auto ran = world.run(
+        {command, "dir:" + directory, "--loose", "--bundle", world.bundle(), "--only", "nosuch/**"});
+    INFO(ran);
+    CHECK(ran.code == 2);
+  }
+  REQUIRE(world.restore().code == 0);
+  const auto verified = world.verify({"--skip", "nosuch/**"});
+  INFO(verified);
+  CHECK(verified.code == 0);
+  CHECK(!has(verified.out, {"ubset"}));
+}
+
+TEST_CASE("a part is chosen alone by its name, whatever tree has the same") {
+  World world;
+  world.commit([](SmallRelease& release) {
+    release.manifest["trees"].push_back({{"name", "data"}, {"root", "bundle"}, {"under", "media"}});
+  });
+  const auto ran = world.restore({"--only", "data"});
+  INFO(ran);
+  CHECK(ran.code == 0);
+  CHECK(!exists(world.bundle() + "/media"));
+  CHECK(exists(world.bundle() + "/input_snapshot/rows.parquet"));
+}
+
+TEST_CASE("what came before an interruption is counted") {
+  World world;
+  world.hub.add_fault({.where = Where::cdn, .path = "images_001", .stall_after = 50'000, .then = [&] {
+                         world.stop->request(SIGINT);
+                       }});
+  const auto report = world.dir / "report.json";
+  const auto ran = world.restore({"--connections", "1", "--report", report});
+  INFO(ran);
+  CHECK(ran.code == 130);
+  CHECK(nlohmann::json::parse(read_file(report))["bytes"]["from_network"].get<std::uint64_t>() > 50'000);
+}
+
+TEST_CASE("verify says how to put right what restore can bring back, literally") {
+  World world;
+  REQUIRE(world.restore().code == 0);
+  stdfs::remove(world.bundle() + "/NOTES.md");
+  const auto gone = world.verify();
+  INFO(gone);
+  CHECK(has(gone.out, {"next:     run: decant restore --bundle " + world.bundle() + " --reextract"}));
+  CHECK(world.run({"restore", "--bundle", world.bundle(), "--reextract"}).code == 0);
+  write_file(world.bundle() + "/NOTES.md", "damaged");
+  CHECK(has(world.verify().out, {"move away what is damaged", "--reextract"}));
+  const auto conflict = world.restore();
+  CHECK(conflict.code == 7);
+  CHECK(has(conflict.out, {"move them away, then run the same line again with --reextract"}));
+  stdfs::remove(world.bundle() + "/NOTES.md");
+  CHECK(world.restore({"--reextract"}).code == 0);
+  CHECK(world.verify().code == 0);
 }
 
 TEST_CASE("a lost executable bit is a change to all commands") {

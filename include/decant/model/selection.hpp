@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,10 @@
 
 namespace decant::model {
 
-// --only and --skip: a word without `*?[/` is a tag, part or tree name, anything else a glob over installed
-// paths (for paths below the bundle: relative to it; below another root NAME: "NAME/path" matches too). A
-// directory that a glob matches is chosen with everything below it; a leading "./" and a trailing "/" are
-// dropped.
+// --only and --skip: a word without `*?[/` is the name of a part, else of a tag, else of a tree, anything
+// else a glob over installed paths (for paths below the bundle: relative to it; below another root NAME:
+// "NAME/path" matches too). A directory that a glob matches is chosen with everything below it; a leading
+// "./" and a trailing "/" are dropped.
 class Selection {
  public:
   // How much of an archive words choose, judged without its index.
@@ -38,6 +39,8 @@ class Selection {
   std::vector<std::string> only_;
   std::vector<std::string> skip_;
   std::vector<TreeSpec> trees_;
+  std::set<std::string> part_names_;
+  std::set<std::string> tags_;
 };
 
 }  // namespace decant::model

@@ -107,6 +107,7 @@ struct Conflict {
 struct Result {
   std::string command;
   std::string verdict;  // one line, for people
+  std::string next;     // what to do about it; may be empty
   std::string release_id;
   std::string source;  // repo or directory
   std::string commit;
