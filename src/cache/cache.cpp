@@ -6,14 +6,18 @@
 #include <cerrno>
 #include <utility>
 
+#include "decant/base/clock.hpp"
 #include "decant/base/error.hpp"
 #include "decant/base/text.hpp"
 #include "decant/fs/sys.hpp"
+#include "turn.hpp"
 
 namespace decant::cache {
 namespace {
 
 constexpr mode_t k_final_mode = 0444;
+// As the umask has it: a group that shares a cache sets 002.
+constexpr mode_t k_directory_mode = 0777;
 
 fs::RelPath directory_of(const hash::Digest& digest) {
   return fs::RelPath::require(fmt::format("{}/{}", to_string(digest.algorithm()), digest.hex().substr(0, 2)),
@@ -31,7 +35,7 @@ std::optional<fs::DirHandle> find_directory(const std::string& cache, const hash
 }
 
 fs::DirHandle make_directory(const std::string& cache, const hash::Digest& digest) {
-  return fs::DirHandle::open(cache, fs::Missing::create).make_dirs(directory_of(digest));
+  return fs::DirHandle::open(cache, fs::Missing::create).make_dirs(directory_of(digest), k_directory_mode);
 }
 
 void refuse_other_types(const fs::DirHandle& directory, const fs::RelPath& name,
@@ -47,6 +51,32 @@ void refuse_other_types(const fs::DirHandle& directory, const fs::RelPath& name,
                       .hint = "remove it, then run the same command again"}};
 }
 
+bool is_complete(const fs::DirHandle& directory, const hash::Digest& digest, std::uint64_t size) {
+  const auto facts = directory.stat(name_of(digest));
+  return facts && facts->type == fs::FileType::file && facts->size == size;
+}
+
+void remove_leftovers_in(const fs::DirHandle& directory, const hash::Digest& digest, std::uint64_t size) {
+  Partial::remove_empty_leftovers(directory, digest.hex(), size, digest);
+  remove_dead_turns(directory, digest.hex(), system_clock().wall_seconds());
+}
+
+// Of several, the one that has most. One that has no bytes yet is about to be another's, or nobody's.
+std::optional<Claim> find_claim(const fs::DirHandle& directory, const hash::Digest& digest,
+                                std::uint64_t size) {
+  std::optional<Claim> best;
+  for (const Leftover& other :
+       find_partials(directory, digest.hex(), size, &digest, system_clock().wall_seconds())) {
+    if (other.hold() != Hold::held || !other.record) continue;
+    if (best && best->landed_bytes >= other.landed_bytes) continue;
+    best = Claim{.holder = describe(other.owner),
+                 .landed_bytes = other.landed_bytes,
+                 .beat = other.owner.stamp,
+                 .record = *other.record};
+  }
+  return best;
+}
+
 }  // namespace
 
 Cache::Cache(std::string path) : path_{std::move(path)} {}
@@ -56,9 +86,10 @@ ObjectFacts Cache::look(const hash::Digest& digest, std::uint64_t size) const {
   if (!directory) return {};
   const auto final_facts = directory->stat(name_of(digest));
   if (final_facts && final_facts->type == fs::FileType::file && final_facts->size == size) {
-    return {.complete = true, .landed_bytes = size};
+    return {.complete = true, .sealed = (final_facts->mode & 0777) == k_final_mode, .landed_bytes = size};
   }
-  return {.landed_bytes = Partial::landed_bytes_of_leftovers(*directory, digest.hex(), size)};
+  return {.complete = false,
+          .landed_bytes = Partial::landed_bytes_of_leftovers(*directory, digest.hex(), size)};
 }
 
 std::optional<Fd> Cache::open_final(const hash::Digest& digest, std::uint64_t size) const {
@@ -71,8 +102,7 @@ std::optional<Fd> Cache::open_final(const hash::Digest& digest, std::uint64_t si
 }
 
 void Cache::remove_leftovers(const hash::Digest& digest, std::uint64_t size) {
-  if (const auto directory = find_directory(path_, digest))
-    Partial::remove_empty_leftovers(*directory, digest.hex(), size, digest);
+  if (const auto directory = find_directory(path_, digest)) remove_leftovers_in(*directory, digest, size);
 }
 
 bool Cache::remove_bad_final(const hash::Digest& digest, int fd) {
@@ -87,12 +117,38 @@ bool Cache::remove_bad_final(const hash::Digest& digest, int fd) {
   throw_errno(errno, "remove", directory->path_of(name));
 }
 
-Partial Cache::begin(const hash::Digest& digest, std::uint64_t size, const Stop& stop) {
+void Cache::seal(int fd) const {
+  fs::sys::fchmod(fd, k_final_mode);
+}
+
+std::optional<Claim> Cache::claimed_by_other(const hash::Digest& digest, std::uint64_t size) const {
+  const auto directory = find_directory(path_, digest);
+  if (!directory || is_complete(*directory, digest, size)) return std::nullopt;
+  return find_claim(*directory, digest, size);
+}
+
+Partial Cache::begin(const hash::Digest& digest, std::uint64_t size, const Stop& stop, Held held) {
   const fs::DirHandle directory = make_directory(path_, digest);
   if (const auto there = directory.stat(name_of(digest))) {
     refuse_other_types(directory, name_of(digest), *there);
   }
-  return Partial::claim_or_create(directory, digest.hex(), size, digest, stop);
+  return Partial::claim_or_create(directory, digest.hex(), size, digest, stop, held);
+}
+
+std::optional<Partial> Cache::begin_unless_claimed(const hash::Digest& digest, std::uint64_t size,
+                                                   const Stop& stop, std::optional<Claim>& claim) {
+  const fs::DirHandle directory = make_directory(path_, digest);
+  const Turn turn{directory, digest.hex()};
+  claim.reset();
+  if (!turn.is_ours()) {
+    const OwnerFile& other = turn.other();
+    claim = Claim{.holder = describe(other), .landed_bytes = 0, .beat = other.stamp, .record = {}};
+    return std::nullopt;
+  }
+  // In this order: who finishes makes the final before the partial goes away.
+  claim = find_claim(directory, digest, size);
+  if (claim || is_complete(directory, digest, size)) return std::nullopt;
+  return begin(digest, size, stop);
 }
 
 void Cache::finish(Partial partial, const hash::Digest& digest) {

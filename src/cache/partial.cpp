@@ -8,11 +8,12 @@
 #include <cerrno>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "decant/base/error.hpp"
 #include "decant/fs/sys.hpp"
 #include "decant/hash/hasher.hpp"
-#include "partial_impl.hpp"
+#include "leftovers.hpp"
 
 namespace decant::cache {
 namespace {
@@ -27,7 +28,10 @@ OpenNames& open_names() {
   return names;
 }
 
-constexpr mode_t k_private_mode = 0600;  // of data that is not proven yet
+std::uint32_t crc_of_zeros(std::uint64_t length) {
+  const std::vector<std::byte> zeros(length);
+  return hash::crc32c(0, zeros);
+}
 
 }  // namespace
 
@@ -76,6 +80,12 @@ void Partial::Impl::set(std::uint64_t chunk, Chunk value) {
   if (now.state != ChunkState::missing) content.landed_bytes -= length;
   if (value.state != ChunkState::missing) content.landed_bytes += length;
   now = value;
+}
+
+void Partial::Impl::write_slot(std::uint64_t chunk, std::uint32_t crc) {
+  const RangeSlotBytes slot = print_range_slot(content.header, chunk, crc);
+  fs::sys::pwrite_all(content.ranges.get(), slot, static_cast<off_t>(range_slot_offset(chunk)), path());
+  set(chunk, {ChunkState::landed, crc});
 }
 
 void Partial::Impl::clear_slot(std::uint64_t chunk) {
@@ -132,10 +142,7 @@ void Partial::write_at(std::uint64_t offset, Bytes bytes) {
 void Partial::mark_landed(std::uint64_t chunk, std::uint32_t crc) {
   const std::lock_guard lock{impl_->mutex};
   impl_->chunk_at(chunk);
-  const RangeSlotBytes slot = print_range_slot(impl_->content.header, chunk, crc);
-  fs::sys::pwrite_all(impl_->content.ranges.get(), slot, static_cast<off_t>(range_slot_offset(chunk)),
-                      path());
-  impl_->set(chunk, {ChunkState::landed, crc});
+  impl_->write_slot(chunk, crc);
 }
 
 bool Partial::confirm(std::uint64_t chunk, Bytes bytes) {
@@ -146,6 +153,15 @@ bool Partial::confirm_crc(std::uint64_t chunk, std::uint32_t crc) {
   const std::lock_guard lock{impl_->mutex};
   Chunk& known = impl_->chunk_at(chunk);
   if (known.state == ChunkState::missing) return false;
+  if (known.is_unproven) {
+    // What never was written reads as zeros where the file system knows no holes.
+    if (crc == crc_of_zeros(range_of_chunk(size(), chunk).length)) {
+      impl_->clear_slot(chunk);
+      return false;
+    }
+    impl_->write_slot(chunk, crc);
+    return true;
+  }
   if (known.crc != crc) {
     impl_->clear_slot(chunk);
     return false;
@@ -193,7 +209,7 @@ bool Partial::finish(const fs::DirHandle& to_dir, const fs::RelPath& to, mode_t 
 
   const fs::DirHandle from = impl_->parent.open_dir(impl_->dir() / bytes_name());
   if (!from.rename_noreplace(data_name(), to_dir, to)) {
-    if (fs::sys::fchmod(fd, k_private_mode) != 0) throw_errno(errno, "change the mode of", path());
+    if (fs::sys::fchmod(fd, k_data_mode) != 0) throw_errno(errno, "change the mode of", path());
     return false;
   }
   to.parent().is_root() ? to_dir.sync() : to_dir.open_dir(to.parent()).sync();

@@ -32,6 +32,7 @@ class OpenName {
 struct Chunk {
   ChunkState state = ChunkState::missing;
   std::uint32_t crc = 0;
+  bool is_unproven = false;  // landed earlier, but the record is lost: nobody knows the CRC
 };
 
 // What a `bytes` directory holds.
@@ -63,6 +64,7 @@ struct Partial::Impl {
   Chunk& chunk_at(std::uint64_t chunk);
   // With the mutex held.
   void set(std::uint64_t chunk, Chunk value);
+  void write_slot(std::uint64_t chunk, std::uint32_t crc);
   void clear_slot(std::uint64_t chunk);
 
   std::unique_ptr<OpenName> name;  // first, so that it is given up last, when all is closed

@@ -101,4 +101,16 @@ std::optional<std::uint32_t> parse_range_slot(const RangeHeader& header, std::ui
   return crc;
 }
 
+RangeSlotBytes print_unproven_slot(const RangeHeader& header, std::uint64_t chunk) {
+  const std::uint32_t word = ~check_word(header, chunk, 0);
+  RangeSlotBytes bytes{};
+  put(bytes, 4, word == 0 ? 1 : word);
+  return bytes;
+}
+
+bool is_unproven_slot(const RangeHeader& header, std::uint64_t chunk, Bytes bytes) {
+  const RangeSlotBytes wanted = print_unproven_slot(header, chunk);
+  return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
+}
+
 }  // namespace decant::cache

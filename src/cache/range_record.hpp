@@ -23,7 +23,9 @@
 //       88      4  zero
 //       92      4  CRC-32C of the 92 bytes before
 //       96  8 * n  a slot for each chunk: CRC-32C of the chunk's bytes, and a check word:
-//                  CRC-32C of salt, chunk number (8 bytes) and CRC (4 bytes), with 1 in place of 0
+//                  CRC-32C of salt, chunk number (8 bytes) and CRC (4 bytes), with 1 in place of 0.
+//                  Or, of a chunk that is there but whose CRC was lost with an earlier record: four zeros,
+//                  and the complement of the check word for CRC 0, with 1 in place of 0
 //
 // A chunk has landed when its slot's check word is right, so a slot that is zero, torn, moved, or of another
 // record reads as missing.
@@ -49,6 +51,9 @@ std::optional<RangeHeader> parse_range_header(Bytes bytes);
 RangeSlotBytes print_range_slot(const RangeHeader& header, std::uint64_t chunk, std::uint32_t crc);
 // The chunk's CRC; nullopt when it is missing.
 std::optional<std::uint32_t> parse_range_slot(const RangeHeader& header, std::uint64_t chunk, Bytes bytes);
+
+RangeSlotBytes print_unproven_slot(const RangeHeader& header, std::uint64_t chunk);
+bool is_unproven_slot(const RangeHeader& header, std::uint64_t chunk, Bytes bytes);
 
 constexpr std::uint64_t chunks_of(std::uint64_t size, std::uint64_t chunk_bytes) {
   return size / chunk_bytes + (size % chunk_bytes != 0 ? 1 : 0);

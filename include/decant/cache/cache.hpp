@@ -25,7 +25,8 @@ class Stop;
 //     owner                             one line that names the process; its mtime is the heartbeat
 //     bytes/data                        the object, with holes
 //     bytes/ranges                      which chunks have landed (src/cache/range_record.hpp)
-//   releases/KIND/REPO/PIN/RELEASE/     what `restore --offline` starts from:
+//   ALGORITHM/ab/abcd….turn             for a moment: who looks whether somebody brings it
+//   (src/cache/turn.hpp) releases/KIND/REPO/PIN/RELEASE/     what `restore --offline` starts from:
 //     restore_lock.json                 as in a bundle
 //     release_manifest.json             the exact bytes that the lock pins; none for a loose repo
 //
@@ -40,7 +41,16 @@ namespace decant::cache {
 // What the cache has of an object, by name and size only: never a proof.
 struct ObjectFacts {
   bool complete = false;
+  bool sealed = false;             // complete, and as read-only as finish() leaves a proven object
   std::uint64_t landed_bytes = 0;  // of the best partial when not complete
+};
+
+// Somebody living who brings an object just now.
+struct Claim {
+  std::string holder;              // "pid 4711 on node7 since …"
+  std::uint64_t landed_bytes = 0;  // as far as they can be seen
+  fs::Stamp beat;                  // moves with the holder's heartbeat
+  fs::Stamp record;                // moves while bytes land
 };
 
 // A download cache directory. A static web server over it is a mirror. Thread-safe.
@@ -60,9 +70,22 @@ class Cache {
   // False when it stays, as this cache may only be read.
   bool remove_bad_final(const hash::Digest& digest, int fd);
 
+  // A final that was hashed and is right, wherever it came from: made read-only, so that look() calls it
+  // sealed. Failing is no matter: it is hashed again the next time.
+  void seal(int fd) const;
+
+  // Who else, another thread of this process included, brings the object now; nobody when it is complete.
+  // Reads only. Whether a process
+  // of another host lives is told by its heartbeat.
+  std::optional<Claim> claimed_by_other(const hash::Digest& digest, std::uint64_t size) const;
+
   // Throws Error{conflict} when the final's name is taken by something that is no regular file. `stop`: see
   // Partial::claim_or_create.
-  Partial begin(const hash::Digest& digest, std::uint64_t size, const Stop& stop);
+  Partial begin(const hash::Digest& digest, std::uint64_t size, const Stop& stop, Held held = Held::leave);
+  // The same for those who would rather wait: nullopt when somebody else brings the object (`claim` says
+  // who) or has just finished it (`claim` is empty). Of many that call this at the same time one begins.
+  std::optional<Partial> begin_unless_claimed(const hash::Digest& digest, std::uint64_t size,
+                                              const Stop& stop, std::optional<Claim>& claim);
   // The partial's bytes were proven: makes it the final. When another process was first, the partial is
   // discarded; a file of another size under that name is replaced, as it cannot be the object.
   void finish(Partial partial, const hash::Digest& digest);

@@ -24,6 +24,12 @@ enum class ChunkState : std::uint8_t {
   landed,          // by this process
 };
 
+// What to make of bytes that a living process of this user holds, when nothing is free.
+enum class Held {
+  leave,
+  copy,  // its good chunks: it has stood still for too long
+};
+
 // A file that is arriving: a directory PREFIX.partial.NONCE that belongs to one process for good:
 //   owner         who that is (fs::Owner); its mtime is the heartbeat
 //   bytes/data    the file, sparse until it is complete
@@ -31,8 +37,10 @@ enum class ChunkState : std::uint8_t {
 // Claiming moves `bytes` of a dead owner into a directory whose owner is written already: one rename, so that
 // of many claimants one wins, also where locks do nothing, and no moment at which a live process' bytes look
 // abandoned. From another host, whose process can only be presumed dead, the good chunks are copied instead:
-// it may wake up and write. Nothing is synced before finish(): after a power cut, what did not reach the disk
-// fails its CRC. Thread-safe.
+// it may wake up and write. A leftover whose range record was lost (gone, zeroed, cut within its header) is
+// adopted as it is: its chunks without holes count as landed, and the digest of the whole decides once; when
+// it is wrong, everything is dropped. A record of something else is not believed. Nothing is synced before
+// finish(): after a power cut, what did not reach the disk fails its CRC. Thread-safe.
 class Partial {
  public:
   struct Impl;
@@ -40,7 +48,7 @@ class Partial {
   // it is not open any more; else makes a new one. Free leftovers that hold nothing of use are removed.
   // `stop` ends the copying of another host's bytes with Interrupted.
   static Partial claim_or_create(const fs::DirHandle& parent, const std::string& prefix, std::uint64_t size,
-                                 const hash::Digest& digest, const Stop& stop);
+                                 const hash::Digest& digest, const Stop& stop, Held held = Held::leave);
   // Landed bytes of the best leftover that could be claimed now; for plan and status. Writes nothing.
   static std::uint64_t landed_bytes_of_leftovers(const fs::DirHandle& parent, const std::string& prefix,
                                                  std::uint64_t size);

@@ -178,10 +178,10 @@ TEST_CASE("damage to a leftover costs what is damaged and no more") {
        [](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/ranges", 96 + 8 + 5); }},
       {"record cut after the header", 0,
        [](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/ranges", 96); }},
-      {"record cut in the header", 0,
+      {"record cut in the header", 3,
        [](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/ranges", 50); }},
-      {"record empty", 0, [](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/ranges", 0); }},
-      {"record zeroed", 0,
+      {"record empty", 3, [](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/ranges", 0); }},
+      {"record zeroed", 3,
        [](auto& path, auto&) { write_file(path + "/bytes/ranges", std::string(96 + 24, '\0')); }},
       {"record larger than any", 3,
        [](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/ranges", 1 << 30); }},
@@ -202,7 +202,7 @@ TEST_CASE("damage to a leftover costs what is damaged and no more") {
        [&](auto& path, auto&) { std::filesystem::resize_file(path + "/bytes/data", content.size() + 1); }},
       {"data missing", 0, [](auto& path, auto&) { std::filesystem::remove(path + "/bytes/data"); }},
       {"data read-only", 3, [](auto& path, auto&) { ::chmod((path + "/bytes/data").c_str(), 0444); }},
-      {"record missing", 0, [](auto& path, auto&) { std::filesystem::remove(path + "/bytes/ranges"); }},
+      {"record missing", 3, [](auto& path, auto&) { std::filesystem::remove(path + "/bytes/ranges"); }},
       {"bytes missing", 0, [](auto& path, auto&) { std::filesystem::remove_all(path + "/bytes"); }},
       {"data a link", 0,
        [](auto& path, auto& aside) {
@@ -251,6 +251,52 @@ TEST_CASE("damage to a leftover costs what is damaged and no more") {
     CHECK(entries(dir) == 1);
     CHECK(snapshot(aside.path()) == outside);
   }
+}
+
+TEST_CASE("data whose record was lost counts where it has no holes, until its bytes were seen") {
+  const TempDir dir;
+  std::string content = random_bytes(13, 4 * k_chunk_bytes);
+  content.replace(3 * k_chunk_bytes, k_chunk_bytes, k_chunk_bytes, '\0');
+  const std::string path = leave_behind(dir.path(), "f", content, {0, 2, 3});
+  std::filesystem::remove(path + "/bytes/ranges");
+  std::string second;
+  {
+    cache::Partial partial = claim(dir.path(), "f", content);
+    CHECK(partial.chunk_state(0) == ChunkState::landed_earlier);
+    CHECK(partial.chunk_state(1) == ChunkState::missing);
+    CHECK(partial.confirm(0, as_bytes(chunk_of(content, partial, 0))));
+    CHECK(partial.chunk_state(0) == ChunkState::landed);
+    // Zeros may be what nobody wrote.
+    CHECK_FALSE(partial.confirm(3, as_bytes(chunk_of(content, partial, 3))));
+    CHECK(partial.chunk_state(3) == ChunkState::missing);
+    second = partial.path();
+  }
+  kill_owner(second);
+  // The next process knows the CRC of what was read, and still none of what was not.
+  cache::Partial partial = claim(dir.path(), "f", content);
+  CHECK(partial.landed_bytes() == 2 * k_chunk_bytes);
+  std::string other{chunk_of(content, partial, 0)};
+  other[0] ^= 1;
+  CHECK_FALSE(partial.confirm(0, as_bytes(other)));
+  CHECK(partial.confirm(2, as_bytes(chunk_of(content, partial, 2))));
+}
+
+TEST_CASE("what a living process has is copied only when that was asked for, and stays its own") {
+  const TempDir dir;
+  const std::string content = random_bytes(14, 2 * k_chunk_bytes);
+  cache::Partial still = claim(dir.path(), "f", content);
+  land(still, content, 1);
+  const auto before = snapshot(still.path());
+  CHECK(claim(dir.path(), "f", content).landed_bytes() == 0);
+  cache::Partial partial = cache::Partial::claim_or_create(open_dir(dir.path()), "f", content.size(),
+                                                           hash::sha256(content), Stop{}, cache::Held::copy);
+  CHECK(partial.landed_bytes() == k_chunk_bytes);
+  CHECK(snapshot(still.path()) == before);
+  land_missing(still, content);
+  land_missing(partial, content);
+  CHECK(partial.finish(open_dir(dir.path()), rel("f"), 0444));
+  CHECK_FALSE(still.finish(open_dir(dir.path()), rel("f"), 0444));
+  CHECK(read_file(dir / "f") == content);
 }
 
 TEST_CASE("a planted owner cannot hang or lead us") {
