@@ -8,6 +8,7 @@ void add_fetch_command(CLI::App& app, Session& session) {
   auto args = std::make_shared<ReleaseOptions>();
   auto* command = app.add_subcommand("fetch", "Fill a cache that restore --offline starts from");
   add_release_options(*command, session, *args, For::fetch);
+  add_wait_option(*command, *args, For::fetch);
   session.add_common_options(*command);
   command->callback([&session, args] {
     session.set_job([args](Session& s) {

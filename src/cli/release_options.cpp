@@ -19,6 +19,8 @@ namespace decant::cli {
 
 namespace {
 
+const std::string k_wait_for_ever = "true";  // as CLI11 calls a flag without a value
+
 std::string read_manifest_file(const std::string& path) {
   const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!fd)
@@ -116,6 +118,8 @@ std::string restore_line(const ReleaseOptions& options, const std::string& commi
   add_number("--connections", options.connections);
   add("--memory", options.memory);
   add("--stall-timeout", options.stall_timeout);
+  if (!options.wait.empty())
+    line += options.wait == k_wait_for_ever ? " --wait" : " --wait=" + shell_quote(options.wait);
   return line;
 }
 
@@ -139,17 +143,21 @@ std::map<std::string, std::string> parse_places(const std::vector<std::string>& 
 std::chrono::milliseconds parse_time(const std::string& text, std::string_view flag) {
   std::uint64_t unit = 1000;
   std::string digits = text;
-  for (const auto& [suffix, milliseconds] :
-       {std::pair<std::string, std::uint64_t>{"ms", 1}, {"s", 1000}, {"m", 60'000}})
+  for (const auto& [suffix, milliseconds] : {std::pair<std::string, std::uint64_t>{"ms", 1},
+                                             {"s", 1000},
+                                             {"m", 60'000},
+                                             {"h", 3'600'000},
+                                             {"d", 86'400'000}})
     if (digits.ends_with(suffix)) {
       unit = milliseconds;
       digits.resize(digits.size() - suffix.size());
       break;
     }
   const auto number = parse_u64(digits);
-  if (!number || *number == 0 || *number > 86'400'000)
+  constexpr std::uint64_t k_most = 36'500ULL * 86'400'000;  // a steady clock's nanoseconds hold more
+  if (!number || *number == 0 || *number > k_most / unit)
     throw Error{ErrorKind::usage, fmt::format("{} {}: not a time", flag, escape_for_display(text)),
-                "write 30s, 2m or 500ms"};
+                "write 500ms, 30s, 2m, 12h or 30d"};
   return std::chrono::milliseconds{*number * unit};
 }
 
@@ -229,6 +237,15 @@ void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o,
                            "DECANT_STALL_TIMEOUT");
 }
 
+// A flag that may have a value, so that "--wait ORG/NAME" does not take SOURCE for a time.
+void add_wait_option(CLI::App& command, ReleaseOptions& o, For purpose) {
+  command.add_flag("--wait", o.wait,
+                   purpose == For::restore
+                       ? "Wait for other processes that work on the bundle or bring an object to the cache; "
+                         "--wait=TIME: not longer"
+                       : "Wait for other processes that bring an object; --wait=TIME: not longer");
+}
+
 std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& session, For purpose) {
   auto job = std::make_unique<ReleaseJob>();
   auto& request = job->request;
@@ -288,6 +305,8 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   request.skip = o.skip;
   request.reextract = o.reextract;
   request.offline = is_offline(o, source, session, purpose);
+  request.wait = !o.wait.empty();
+  if (request.wait && o.wait != k_wait_for_ever) request.wait_limit = parse_time(o.wait, "--wait");
   request.jobs = o.jobs.value_or(request.jobs);
   request.connections = o.connections.value_or(request.connections);
   if (!o.memory.empty()) {

@@ -34,9 +34,13 @@ struct ReleaseOptions {
   std::optional<int> connections;
   std::string memory;
   std::string stall_timeout;
+  std::string wait;  // "true": without a limit
 };
 
 enum class For { restore, fetch };
+
+// --wait[=TIME]; before the common options.
+void add_wait_option(CLI::App& command, ReleaseOptions& options, For purpose);
 
 void add_release_options(CLI::App& command, Session& session, ReleaseOptions& options, For purpose);
 
@@ -55,7 +59,7 @@ std::string restore_line(const ReleaseOptions& options, const std::string& commi
 // "NAME=DIR" pairs of --root and --tree; throws Error{usage} that names the flag.
 std::map<std::string, std::string> parse_places(const std::vector<std::string>& words, std::string_view flag);
 
-// "30s", "2m", "500ms", "30" (seconds). Throws Error{usage} that names the flag.
+// "30s", "2m", "500ms", "12h", "30d", "30" (seconds). Throws Error{usage} that names the flag.
 std::chrono::milliseconds parse_time(const std::string& text, std::string_view flag);
 
 }  // namespace decant::cli

@@ -23,8 +23,7 @@ int run_plan(const ReleaseOptions& options, Session& session, std::string comman
 int run_restore(const ReleaseOptions& options, Session& session) {
   auto job = make_release_job(options, session, For::restore);
   session.reporter().phase("plan");
-  auto prepared = restore::prepare(job->request, job->services);
-  const auto result = restore::run_restore(*prepared);
+  const auto result = restore::restore_in_turn(job->request, job->services);
   return session.finish(result, report::exit_code(result));
 }
 
@@ -41,6 +40,7 @@ void add_restore_command(CLI::App& app, Session& session) {
   add_release_options(*command, session, args->release, For::restore);
   command->add_flag("--plan-only,--dry-run", args->plan_only,
                     "Show what would be done; write nothing at all");
+  add_wait_option(*command, args->release, For::restore);
   session.add_common_options(*command);
   command->callback([&session, args] {
     session.set_job([args](Session& s) {

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 
 #include "decant/base/text.hpp"
 #include "decant/base/threads.hpp"
+#include "decant/hash/hasher.hpp"
 #include "object_supply.hpp"
 
 namespace decant::restore {
@@ -42,12 +42,36 @@ std::vector<Job> jobs_of(const Prepared& p) {
   return jobs;
 }
 
+// An object under its final name: nothing to do when an earlier run or another process brought it. What
+// somebody put there by other means is hashed once. False when there is none, or only a wrong one, which is
+// removed then.
+bool adopt_final(Prepared& p, const source::Object& object, progress::PartCounters& counters) {
+  const auto facts = p.cache->look(object.digest, object.size);
+  if (!facts.complete) return false;
+  const auto fd = facts.sealed ? std::nullopt : p.cache->open_final(object.digest, object.size);
+  if (fd) {
+    const auto name = escape_for_display(object.path.str());
+    if (hash::hash_file(fd->get(), object.size, object.digest.algorithm(), name, p.stop()) != object.digest) {
+      p.reporter().message(progress::Level::warning,
+                           name + ": the file in the cache is another one; it is fetched");
+      if (p.cache->remove_bad_final(object.digest, fd->get())) return false;
+      throw Error{ErrorKind::integrity,
+                  fmt::format("{}: the file in the cache is another one, and may not be removed", name),
+                  "remove it, or name another --download-cache"};
+    }
+    p.cache->seal(fd->get());
+  }
+  counters.bytes_done += object.size;
+  return true;
+}
+
 // Brings one object into the cache; `bytes` gets what came in, also when it ends before its time.
 void fetch_object(Workshop& shop, const source::Object& object,
-                  const std::shared_ptr<progress::PartCounters>& counters, std::string& source_name,
-                  std::uint64_t& bytes) {
+                  const std::shared_ptr<progress::PartCounters>& counters, Others others,
+                  std::string& source_name, std::uint64_t& bytes) {
+  if (adopt_final(shop.prepared, object, *counters)) return;
   ObjectSupply supply{
-      shop, object, nullptr, Keep::only_in_cache, counters, escape_for_display(object.path.str())};
+      shop, object, nullptr, Keep::only_in_cache, counters, escape_for_display(object.path.str()), others};
   const OnExit count{[&] { bytes = supply.bytes_from_network(); }};
   for (;;) {
     const auto digest = drain(supply.open());
@@ -61,19 +85,26 @@ void fetch_object(Workshop& shop, const source::Object& object,
 void fill_cache(Prepared& p, report::Result& result) {
   const auto jobs = jobs_of(p);
   std::vector<const Job*> missing;
+  std::vector<const Job*> unproven;  // put there by somebody else
   std::vector<std::uint64_t> left(p.parts.size(), 0);
   std::uint64_t total = 0;
   std::uint64_t present = 0;
+  std::uint64_t copied = 0;  // of `unproven`
   for (const auto& job : jobs) {
     total += job.object.size;
     const auto facts = p.cache->look(job.object.digest, job.object.size);
-    if (facts.complete) {
-      p.cache->remove_leftovers(job.object.digest, job.object.size);
+    if (facts.complete) p.cache->remove_leftovers(job.object.digest, job.object.size);
+    if (facts.sealed) {
       present += job.object.size;
       continue;
     }
-    present += facts.landed_bytes;
-    missing.push_back(&job);
+    if (facts.complete) {
+      unproven.push_back(&job);
+      copied += job.object.size;
+    } else {
+      present += facts.landed_bytes;
+      missing.push_back(&job);
+    }
     for (const auto part : job.parts) ++left[part];
   }
   for (std::size_t i = 0; i < p.parts.size(); ++i)
@@ -81,16 +112,18 @@ void fill_cache(Prepared& p, report::Result& result) {
   if (!missing.empty()) {
     p.repository().probe(missing.front()->object);
     const auto disk = fs::disk_facts(p.cache->path());
-    if (!disk.writable || disk.free_bytes < total - present)
-      throw Error{Problem{.kind = ErrorKind::disk,
-                          .thing = fmt::format("the cache {} cannot take what is missing",
-                                               escape_for_display(p.cache->path())),
-                          .expected = fmt::format("{} free and writable", format_size(total - present)),
-                          .found = disk.writable ? format_size(disk.free_bytes) + " free" : "not writable",
-                          .hint = "free some space, or name another --download-cache"}};
+    if (!disk.writable || disk.free_bytes < total - present - copied)
+      throw Error{Problem{
+          .kind = ErrorKind::disk,
+          .thing =
+              fmt::format("the cache {} cannot take what is missing", escape_for_display(p.cache->path())),
+          .expected = fmt::format("{} free and writable", format_size(total - present - copied)),
+          .found = disk.writable ? format_size(disk.free_bytes) + " free" : "not writable",
+          .hint = "free some space, or name another --download-cache"}};
   }
   p.cache->write_lock(p.lock);
   if (!p.manifest_bytes.empty()) p.cache->write_manifest(p.lock, p.manifest_bytes);
+  missing.insert(missing.end(), unproven.begin(), unproven.end());
   if (missing.empty()) return;
 
   p.reporter().totals(total, present);
@@ -104,15 +137,17 @@ void fill_cache(Prepared& p, report::Result& result) {
         counters[part]->phase = progress::PartPhase::fetching;
       }
   std::mutex mutex;
-  std::atomic<std::size_t> next{0};
+  WorkQueue queue{missing.size(), p,
+                  [&](std::size_t i) {
+                    const auto& object = missing[i]->object;
+                    return p.cache->claimed_by_other(object.digest, object.size);
+                  },
+                  [&](std::size_t i) { return escape_for_display(missing[i]->object.path.str()); }};
   ThreadGroup threads;
   const auto count = std::min(missing.size(), static_cast<std::size_t>(p.request.connections) + 2);
   start_workers(threads, count, [&] {
-    for (;;) {
-      const auto position = next.fetch_add(1);
-      if (position >= missing.size()) return;
-      p.stop().throw_if_requested();
-      const auto& job = *missing[position];
+    while (const auto item = queue.next()) {
+      const auto& job = *missing[item->index];
       try {
         std::string source_name;
         {
@@ -121,15 +156,17 @@ void fill_cache(Prepared& p, report::Result& result) {
             std::lock_guard lock{mutex};
             result.parts[job.parts.front()].bytes_from_network += bytes;
           }};
-          fetch_object(shop, job.object, counters[job.parts.front()], source_name, bytes);
+          fetch_object(shop, job.object, counters[job.parts.front()], item->others, source_name, bytes);
         }
         std::lock_guard lock{mutex};
         for (const auto part : job.parts) {
-          result.parts[part].source = source_name;
+          if (!source_name.empty()) result.parts[part].source = source_name;
           if (--left[part] > 0 || result.parts[part].problem) continue;
           result.parts[part].outcome = report::PartOutcome::fetched;
           counters[part]->phase = progress::PartPhase::done;
         }
+      } catch (const ClaimedByOther& other) {
+        queue.put_back(item->index, other);
       } catch (const Error& error) {
         std::lock_guard lock{mutex};
         for (const auto part : job.parts) {

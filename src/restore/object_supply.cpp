@@ -16,13 +16,14 @@ std::string difference(const source::Object& object) {
 }  // namespace
 
 ObjectSupply::ObjectSupply(Workshop& shop, source::Object object, const fs::DirHandle* private_dir, Keep keep,
-                           std::shared_ptr<progress::PartCounters> counters, std::string label)
+                           std::shared_ptr<progress::PartCounters> counters, std::string label, Others others)
     : shop_{shop},
       object_{std::move(object)},
       private_dir_{private_dir},
       keep_{keep},
       counters_{std::move(counters)},
-      label_{std::move(label)} {}
+      label_{std::move(label)},
+      others_{others} {}
 
 fetch::ObjectReader& ObjectSupply::open() {
   auto& p = shop_.prepared;
@@ -33,14 +34,24 @@ fetch::ObjectReader& ObjectSupply::open() {
       return *reader_;
     }
     if (p.request.offline) throw_not_here();
-    auto partial = keep_ == Keep::privately
-                       ? cache::Partial::claim_or_create(*private_dir_, object_.digest.hex(), object_.size,
-                                                         object_.digest, p.stop())
-                       : p.cache->begin(object_.digest, object_.size, p.stop());
-    download_ = shop_.downloader().start(object_, std::move(partial), counters_);
+    download_ = shop_.downloader().start(object_, begin(), counters_);
   }
   reader_ = fetch::read_download(download_, object_, shop_.budget, p.stop());
   return *reader_;
+}
+
+cache::Partial ObjectSupply::begin() {
+  auto& p = shop_.prepared;
+  if (keep_ == Keep::privately)
+    return cache::Partial::claim_or_create(*private_dir_, object_.digest.hex(), object_.size, object_.digest,
+                                           p.stop());
+  if (others_ != Others::yield || skip_cached_)
+    return p.cache->begin(object_.digest, object_.size, p.stop(),
+                          others_ == Others::copy ? cache::Held::copy : cache::Held::leave);
+  std::optional<cache::Claim> claim;
+  auto partial = p.cache->begin_unless_claimed(object_.digest, object_.size, p.stop(), claim);
+  if (!partial) throw ClaimedByOther{std::move(claim)};
+  return *std::move(partial);
 }
 
 bool ObjectSupply::open_cached() {

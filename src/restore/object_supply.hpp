@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decant/fetch/downloader.hpp"
+#include "work_queue.hpp"
 #include "workshop.hpp"
 
 namespace decant::restore {
@@ -24,10 +25,12 @@ class ObjectSupply {
  public:
   // `label` names it in messages ("part data"). `private_dir` takes the partial of Keep::privately.
   ObjectSupply(Workshop& shop, source::Object object, const fs::DirHandle* private_dir, Keep keep,
-               std::shared_ptr<progress::PartCounters> counters, std::string label);
+               std::shared_ptr<progress::PartCounters> counters, std::string label,
+               Others others = Others::ignore);
 
   // A reader over the whole object, from its start; valid until the next call. Throws Error{incomplete} when
-  // the object is not here and --offline forbids to fetch it.
+  // the object is not here and --offline forbids to fetch it; ClaimedByOther when it yields to somebody who
+  // brings the object to the cache.
   fetch::ObjectReader& open();
   // What was read had another digest: says so, and settles where the next open() reads. Throws
   // Error{integrity} when no place is left.
@@ -42,6 +45,7 @@ class ObjectSupply {
  private:
   bool open_cached();
   bool open_in_place();
+  cache::Partial begin();
   void read_file();
   [[noreturn]] void throw_not_here() const;
   void refuse_cached(Problem problem);
@@ -55,6 +59,7 @@ class ObjectSupply {
   const Keep keep_;
   const std::shared_ptr<progress::PartCounters> counters_;
   const std::string label_;
+  const Others others_;
   bool skip_cached_ = false;
   std::size_t next_source_ = 0;  // sources before it were read in place, and had other bytes
   Fd fd_;

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 
 #include "decant/base/text.hpp"
 #include "decant/base/threads.hpp"
@@ -176,27 +174,36 @@ class RestoreRun {
       if (p_.parts[i].has_work()) todo.push_back(i);
     std::vector<std::shared_ptr<progress::PartCounters>> counters(p_.parts.size());
     for (const auto i : todo) counters[i] = p_.reporter().part(p_.parts[i].spec.name, p_.parts[i].size());
-    std::atomic<std::size_t> next{0};
+    const auto who_brings = [&](std::size_t position) -> std::optional<cache::Claim> {
+      const auto& part = p_.parts[todo[position]];
+      if (!p_.cache || !part.is_archive()) return std::nullopt;
+      return p_.cache->claimed_by_other(*part.spec.file.digest, part.size());
+    };
+    WorkQueue queue{todo.size(), p_, who_brings,
+                    [&](std::size_t position) { return "part " + p_.parts[todo[position]].spec.name; }};
     ThreadGroup threads;
     const auto count = std::min(todo.size(), static_cast<std::size_t>(shop_.stage_threads));
     start_workers(threads, count, [&] {
-      for (;;) {
-        const auto position = next.fetch_add(1);
-        if (position >= todo.size()) return;
-        p_.stop().throw_if_requested();
-        stage_part(todo[position], counters[todo[position]]);
+      while (const auto item = queue.next()) {
+        const auto i = todo[item->index];
+        try {
+          stage_part(i, counters[i], item->others);
+        } catch (const ClaimedByOther& other) {
+          counters[i]->phase = progress::PartPhase::waiting;
+          queue.put_back(item->index, other);
+        }
       }
     });
     threads.wait();
   }
 
-  void stage_part(std::size_t i, const std::shared_ptr<progress::PartCounters>& counters) {
+  void stage_part(std::size_t i, const std::shared_ptr<progress::PartCounters>& counters, Others others) {
     auto& part = p_.parts[i];
     auto& out = result_.parts[i];
     try {
       const auto& root = roots_.at(part.spec.root);
       if (part.is_archive()) {
-        stage_archive(shop_, *p_.bundle, root, part, counters, out);
+        stage_archive(shop_, *p_.bundle, root, part, counters, others, out);
       } else {
         stage_files(shop_, *p_.bundle, root, part, counters, out);
       }

@@ -61,7 +61,8 @@ Attempt try_unpack(Workshop& shop, fetch::ObjectReader& reader, const PartWork& 
 }  // namespace
 
 void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
-                   const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result) {
+                   const std::shared_ptr<progress::PartCounters>& counters, Others others,
+                   report::PartResult& result) {
   auto& p = shop.prepared;
   const auto object = part.object();
   refuse_lost_ownership(bundle);
@@ -75,7 +76,7 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
   if (part.stage_all && part.record && part.record->stage == state::Stage::staged) part.record.reset();
 
   const Keep keep = p.request.cache ? Keep::in_cache : Keep::privately;
-  ObjectSupply supply{shop, object, &directory, keep, counters, "part " + part.spec.name};
+  ObjectSupply supply{shop, object, &directory, keep, counters, "part " + part.spec.name, others};
   for (;;) {
     directory.remove_tree(tree_name);
     const auto tree = directory.make_dirs(tree_name, 0755);

@@ -40,7 +40,8 @@ class FileStager {
   std::uint64_t network_bytes() const { return network_bytes_; }
   std::uint64_t local_bytes() const { return local_bytes_; }
 
-  Outcome stage(const model::LooseFile& file) {
+  // Throws ClaimedByOther when the file is left to somebody else, who brings it to the cache.
+  Outcome stage(const model::LooseFile& file, Others others) {
     // An executable one would make this node's digest differ from the others': that is a conflict.
     const auto facts = root_.dir.stat(file.path);
     const bool executable = facts && facts->owner_executable();
@@ -52,7 +53,7 @@ class FileStager {
     tree_.remove_tree(file.path);
     if (auto kept = adopt(arriving_, arrived_name(file), file)) return stage_arrived(file, kept->second);
     arriving_.remove_tree(arrived_name(file));
-    return bring(file);
+    return bring(file, others);
   }
 
  private:
@@ -74,10 +75,11 @@ class FileStager {
     return hash::hash_file(fd, file.size, hash::Algorithm::sha256, file.path.str(), p_.stop());
   }
 
-  Outcome bring(const model::LooseFile& file) {
+  Outcome bring(const model::LooseFile& file, Others others) {
     const source::Object object{.path = file.repo_path, .size = file.size, .digest = file.digest};
     const Keep keep = p_.request.cache_given && p_.request.cache ? Keep::in_cache : Keep::privately;
-    ObjectSupply supply{shop_, object, &arriving_, keep, counters_, escape_for_display(file.repo_path.str())};
+    ObjectSupply supply{shop_, object, &arriving_, keep, counters_, escape_for_display(file.repo_path.str()),
+                        others};
     const OnExit count{[&] { network_bytes_ += supply.bytes_from_network(); }};
     for (;;) {
       auto& reader = supply.open();
@@ -197,25 +199,31 @@ void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, Pa
   std::vector<std::optional<Outcome>> outcomes(part.files.size());
   std::vector<Problem> problems;
   std::mutex mutex;
-  std::atomic<std::size_t> next{0};
+  const auto who_brings = [&](std::size_t position) -> std::optional<cache::Claim> {
+    const auto& file = part.files[todo[position]];
+    if (!p.cache || !p.request.cache_given) return std::nullopt;
+    return p.cache->claimed_by_other(file.digest, file.size);
+  };
+  WorkQueue queue{todo.size(), p, who_brings, [&](std::size_t position) {
+                    return escape_for_display(part.files[todo[position]].path.str());
+                  }};
   {
     ThreadGroup threads;
     const auto count =
         std::min<std::size_t>(todo.size(), static_cast<std::size_t>(p.request.connections) + 2);
     start_workers(threads, count, [&] {
-      for (;;) {
-        const auto position = next.fetch_add(1);
-        if (position >= todo.size()) return;
-        p.stop().throw_if_requested();
-        const auto i = todo[position];
+      while (const auto item = queue.next()) {
+        const auto i = todo[item->index];
         try {
-          outcomes[i] = stager.stage(part.files[i]);
+          outcomes[i] = stager.stage(part.files[i], item->others);
           counters->entries_done += 1;
+        } catch (const ClaimedByOther& other) {
+          queue.put_back(item->index, other);
         } catch (const Error& error) {
           // One file's failure does not stop the others; a full disk would fail them all the same.
           std::lock_guard lock{mutex};
           problems.push_back(error.problem());
-          if (error.kind() == ErrorKind::disk) next = todo.size();
+          if (error.kind() == ErrorKind::disk) queue.close();
         }
       }
     });

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "decant/unpack/unpack.hpp"
+#include "work_queue.hpp"
 #include "workshop.hpp"
 
 namespace decant::restore {
@@ -17,9 +18,11 @@ struct OpenRoot {
 };
 
 // Stages one part: afterwards its index, its record of stage "staged" and its files in staging are on disk
-// and synced. Throws Error with the part's name in it, or Interrupted. `result` gets counts as they come.
+// and synced. Throws Error with the part's name in it, Interrupted, or ClaimedByOther when the archive is
+// left to somebody else, who brings it. `result` gets counts as they come.
 void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
-                   const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result);
+                   const std::shared_ptr<progress::PartCounters>& counters, Others others,
+                   report::PartResult& result);
 void stage_files(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, PartWork& part,
                  const std::shared_ptr<progress::PartCounters>& counters, report::PartResult& result);
 

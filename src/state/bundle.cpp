@@ -235,7 +235,7 @@ Problem busy_problem(const std::string& path, const std::string& holder) {
           .thing = fmt::format("{}: another process works on this bundle", escape_for_display(path)),
           .expected = "nobody",
           .found = holder,
-          .hint = "wait for it, then run the same line again"};
+          .hint = "run the same line again when it is done, or with --wait"};
 }
 
 std::optional<Problem> Bundle::obstacle() const {
@@ -257,6 +257,11 @@ std::optional<Problem> Bundle::obstacle() const {
     return error.problem();
   }
   return std::nullopt;
+}
+
+std::optional<std::string> Bundle::holder() const {
+  const auto state = impl_->state_dir();
+  return state ? Claim::look(*state) : std::nullopt;
 }
 
 bool Bundle::ownership_lost() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -43,6 +44,8 @@ struct Request {
   std::vector<std::string> skip;
   bool reextract = false;
   bool offline = false;
+  bool wait = false;  // for other processes: that work on this bundle, that bring an object to the cache
+  std::optional<std::chrono::milliseconds> wait_limit;
   int jobs = 0;  // 0: as many as cores
   int connections = 8;
   std::uint64_t memory = 192 * k_mib;
@@ -78,6 +81,10 @@ plan::Plan make_plan(Prepared& prepared);
 
 // Fetches, stages and publishes. Everything that went wrong is in the result, part by part.
 report::Result run_restore(Prepared& prepared);
+
+// prepare() and run_restore(). With Request::wait, while another process works on the bundle it waits until
+// that one is done or dead, and looks at everything anew then; when the limit is over it ends as without.
+report::Result restore_in_turn(const Request& request, const Services& services);
 
 // Fills the cache with every selected object and writes the lock beside it.
 report::Result run_fetch(Prepared& prepared);

@@ -87,6 +87,8 @@ class Bundle {
   // What would stop claim() if it were called now: a live owner (kind busy), or state that is not ours to
   // write in. Reads only.
   std::optional<Problem> obstacle() const;
+  // Who works on the bundle now, if somebody alive does: "pid 4711 on node7 since …". Reads only.
+  std::optional<std::string> holder() const;
   // True when somebody on another host took our claim over, because this process stood still for ten minutes.
   // Reads one small file: to be asked before each step that takes something away from others.
   bool ownership_lost() const;
