@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The long counts: restores killed with SIGKILL at 1,000 random moments, and every call of a whole restore stopped and
-# failed. Resumable: run again, it goes on after the last round that passed; a new SEED begins anew.
+# failed; eight processes on one cache, SHARED_ROUNDS (default 100) times with file locks and as often without. Resumable:
+# run again, it goes on after the last kills that passed; a new SEED begins anew.
 #   sh scripts/soak.sh [KILLS [SEED]]        (default: 1000 kills, a new seed; DECANT_BUILD names the build directory)
 set -eu
 cd "$(dirname "$0")/.."
@@ -40,5 +41,6 @@ while [ "$made" -lt "$kills" ]; do
 done
 
 DECANT_SEED=$seed DECANT_SOAK=25 DECANT_STRIDE=1 "$program" '*at any call*,*any call failed*,*again and again*'
+DECANT_SEED=$seed DECANT_SOAK=${SHARED_ROUNDS:-100} "$program" 'eight processes on one cache*'
 rm -f "$state"
 echo "soak: passed, seed $seed"

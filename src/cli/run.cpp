@@ -16,7 +16,10 @@ constexpr const char* k_footer =
 )";
 
 std::string chosen_command(const CLI::App& app) {
-  for (const auto* command : app.get_subcommands()) return command->get_name();
+  for (const auto* command : app.get_subcommands()) {
+    const std::string below = chosen_command(*command);
+    return below.empty() ? command->get_name() : command->get_name() + " " + below;
+  }
   return {};
 }
 
@@ -54,6 +57,7 @@ int run(std::vector<std::string> arguments, Io io) {
   add_fetch_command(app, session);
   add_verify_command(app, session);
   add_status_command(app, session);
+  add_cache_command(app, session);
   const bool wants_json = std::ranges::find(arguments, "--json") != arguments.end();
   try {
     if (is_unknown_command(app, arguments))

@@ -92,5 +92,6 @@ void add_plan_command(CLI::App& app, Session& session);
 void add_fetch_command(CLI::App& app, Session& session);
 void add_verify_command(CLI::App& app, Session& session);
 void add_status_command(CLI::App& app, Session& session);
+void add_cache_command(CLI::App& app, Session& session);
 
 }  // namespace decant::cli

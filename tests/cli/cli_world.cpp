@@ -25,7 +25,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr std::array k_commands{"restore", "plan", "fetch", "verify", "status"};
+constexpr std::array k_commands{"restore", "plan", "fetch", "verify", "status", "cache"};
 
 // A pipe that nobody reads: the program's own stream meets EPIPE.
 std::unique_ptr<ui::Stream> closed_stream() {
@@ -220,6 +220,8 @@ const std::set<std::string>& known_flags(World& world) {
       const auto help = call(world, {command, "--help"});
       all.merge(words_of(help.out, k_flag));
     }
+    for (const auto* command : {"ls", "verify", "prune"})
+      all.merge(words_of(call(world, {"cache", command, "--help"}).out, k_flag));
     return all;
   }();
   return flags;

@@ -31,6 +31,12 @@ std::set<std::string> options_of(const std::string& help) {
   return options;
 }
 
+// The lines that show all options of a page: a command may have commands below it.
+std::vector<Args> lines_of(const std::string& command) {
+  if (command != "cache") return {{command, "--help"}};
+  return {{"cache", "ls", "--help"}, {"cache", "verify", "--help"}, {"cache", "prune", "--help"}};
+}
+
 // What a page says of other commands is not about its own.
 std::string without_other_commands(const std::string& text, const std::string& command) {
   const std::regex span{"`decant ([a-z]+)[^`]*`"};
@@ -49,12 +55,15 @@ std::string without_other_commands(const std::string& text, const std::string& c
 
 TEST_CASE("every option in --help is on its docs page, and the other way round") {
   World world;
-  for (const std::string command : {"restore", "plan", "fetch", "verify", "status"}) {
+  for (const std::string command : {"restore", "plan", "fetch", "verify", "status", "cache"}) {
     DYNAMIC_SECTION(command) {
-      const auto help = world.run({command, "--help"});
-      REQUIRE(help.code == 0);
-      CHECK(help.err.empty());
-      auto in_help = options_of(help.out);
+      std::set<std::string> in_help;
+      for (const auto& line : lines_of(command)) {
+        const auto help = world.run(line);
+        REQUIRE(help.code == 0);
+        CHECK(help.err.empty());
+        in_help.merge(options_of(help.out));
+      }
       in_help.erase("--help");
       in_help.erase("-h");
       const auto page = read_file(std::string{DECANT_DOCS} + "/commands/" + command + ".md");
@@ -104,6 +113,8 @@ TEST_CASE("the help texts") {
   World world;
   for (const std::string command : {"restore", "plan", "fetch", "verify", "status"})
     check_golden("golden/help_" + command + ".txt", world.run({command, "--help"}).out);
+  for (const std::string command : {"ls", "verify", "prune"})
+    check_golden("golden/help_cache_" + command + ".txt", world.run({"cache", command, "--help"}).out);
   check_golden("golden/help.txt", world.run({"--help"}).out);
 }
 
