@@ -12,6 +12,7 @@ struct Run {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
   std::uint64_t end() const { return first + count; }
+  bool holds(std::uint64_t chunk) const { return first <= chunk && chunk < end(); }
   bool operator==(const Run&) const = default;
 };
 
@@ -23,7 +24,9 @@ class ChunkMap {
   std::uint64_t count() const { return states_.size(); }
   bool complete() const { return prefix_ == count(); }
   bool is_landed(std::uint64_t chunk) const { return states_[chunk] == State::landed; }
-  std::uint64_t prefix_bytes() const;  // landed without a gap from the start
+  std::uint64_t prefix() const { return prefix_; }  // chunks that landed without a gap from the start
+  std::uint64_t prefix_bytes() const;
+  std::uint64_t missing() const { return missing_; }  // chunks neither landed nor in flight
 
   void set_landed(std::uint64_t chunk);
   // False when it had not landed: nothing changes then.
@@ -41,12 +44,8 @@ class ChunkMap {
   std::uint64_t size_;
   std::uint64_t chunk_bytes_;
   std::vector<State> states_;
-  std::uint64_t prefix_ = 0;  // chunks
+  std::uint64_t missing_;
+  std::uint64_t prefix_ = 0;
 };
-
-// Chunks of one request: short enough that all connections have something to do, both within a small object
-// and within the window of a large one.
-std::uint64_t longest_run(std::uint64_t object_chunks, std::uint64_t longest_range, std::uint64_t window,
-                          int connections, std::uint64_t chunk_bytes);
 
 }  // namespace decant::fetch

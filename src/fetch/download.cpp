@@ -40,9 +40,18 @@ Shared::Shared(std::vector<source::Source*> places, FetchOptions fetch_options, 
       clock{time},
       reporter{voice},
       stop{outer},
+      limit{fetch_options.limit_rate, time},
       wrong(sources.size()),
       dropped(sources.size()),
-      paused_until(sources.size()) {}
+      paused_until(sources.size()),
+      ramp{fetch_options.connections},
+      paces(sources.size()) {}
+
+std::uint64_t Shared::missing_chunks() const {
+  std::uint64_t missing = 0;
+  for (const auto& download : active) missing += download->missing_chunks_locked();
+  return missing;
+}
 
 ActiveDownload::ActiveDownload(std::shared_ptr<Shared> shared, source::Object object, cache::Partial partial,
                                std::shared_ptr<progress::PartCounters> counters)
@@ -64,9 +73,6 @@ ActiveDownload::ActiveDownload(std::shared_ptr<Shared> shared, source::Object ob
   for (std::uint64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
     if (partial_->chunk_state(chunk) != cache::ChunkState::missing) chunks_.set_landed(chunk);
   }
-  const FetchOptions& options = shared_->options;
-  longest_run_ = longest_run(chunks_.count(), options.longest_range, options.window, options.connections,
-                             cache::k_chunk_bytes);
   count(static_cast<std::int64_t>(partial_->landed_bytes()), 0);
 }
 
@@ -177,7 +183,7 @@ cache::Partial ActiveDownload::release() {
   std::unique_lock lock{shared_->mutex};
   if (!partial_) throw Error{ErrorKind::bug, fmt::format("{} was given back", name_)};
   released_ = true;
-  stop_.request(k_no_longer_needed);
+  request_stop_locked(k_no_longer_needed);
   deactivate_locked();
   shared_->changed.wait(lock, [this] { return users_ == 0; });
   shared_->changed.notify_all();
@@ -197,17 +203,40 @@ std::optional<std::size_t> ActiveDownload::source_locked() const {
   return std::nullopt;
 }
 
-std::optional<Run> ActiveDownload::take_run_locked(std::size_t source) {
+void ActiveDownload::request_stop_locked(int signal) {
+  stop_.request(signal);
+  for (const auto& flight : flights_) flight->stop->request(signal);
+}
+
+std::shared_ptr<Flight> ActiveDownload::take_off_locked(std::size_t source) {
   std::optional<Run> run;
   if (!sequential_[source]) {
-    run = chunks_.next_run(shared_->options.window, longest_run_);
+    const FetchOptions& options = shared_->options;
+    run = chunks_.next_run(options.window, longest_run({.longest_range = options.longest_range,
+                                                        .window = options.window,
+                                                        .left = shared_->missing_chunks(),
+                                                        .connections = shared_->ramp.allowed(),
+                                                        .rate = shared_->paces[source].rate(),
+                                                        .chunk_bytes = cache::k_chunk_bytes}));
   } else if (users_ == 0) {
     run = Run{0, chunks_.count()};
   }
-  if (!run) return std::nullopt;
+  if (!run) return nullptr;
   chunks_.take(*run);
   ++users_;
-  return run;
+  return flights_.emplace_back(std::make_shared<Flight>(*run, source, sequential_[source]));
+}
+
+void ActiveDownload::land_locked(const std::shared_ptr<Flight>& flight) {
+  std::erase(flights_, flight);
+  chunks_.give_back(flight->run);
+  leave_locked();
+}
+
+std::shared_ptr<Flight> ActiveDownload::holder_locked() const {
+  const auto it = std::find_if(flights_.begin(), flights_.end(),
+                               [this](const auto& flight) { return flight->run.holds(chunks_.prefix()); });
+  return it == flights_.end() ? nullptr : *it;
 }
 
 bool ActiveDownload::enter_locked() {
@@ -216,8 +245,7 @@ bool ActiveDownload::enter_locked() {
   return true;
 }
 
-void ActiveDownload::leave_locked(std::optional<Run> run) {
-  if (run) chunks_.give_back(*run);
+void ActiveDownload::leave_locked() {
   --users_;
   if (chunks_.complete()) deactivate_locked();
   shared_->changed.notify_all();
@@ -240,6 +268,7 @@ bool ActiveDownload::is_landed(std::uint64_t chunk) {
 
 void ActiveDownload::count(std::int64_t written, std::uint64_t received) {
   fetched_ += received;
+  shared_->received += received;
   if (!counters_) return;
   counters_->bytes_done += static_cast<std::uint64_t>(written);  // wraps round, and so takes away
   counters_->bytes_from_network += received;
@@ -276,7 +305,7 @@ void ActiveDownload::end_locked(std::optional<Error> error, std::optional<Interr
   if (over_locked()) return;
   error_ = std::move(error);
   interrupted_ = interrupted;
-  stop_.request(k_no_longer_needed);
+  request_stop_locked(k_no_longer_needed);
   deactivate_locked();
   shared_->changed.notify_all();
 }

@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "chunk_map.hpp"
+#include "decant/base/rate_limit.hpp"
 #include "decant/fetch/downloader.hpp"
+#include "flight.hpp"
+#include "pace.hpp"
+#include "ramp.hpp"
 
 namespace decant::fetch {
 
@@ -29,6 +33,8 @@ struct Shared {
   Clock& clock;
   progress::Reporter& reporter;
   const Stop& stop;
+  RateLimit limit;
+  std::atomic<std::uint64_t> received{0};  // by all connections, ever
 
   std::mutex mutex;                 // guards all below, and the state of every ActiveDownload
   std::condition_variable work;     // there may be something to fetch
@@ -40,6 +46,10 @@ struct Shared {
   std::vector<int> wrong;     // a source's objects that failed their digest
   std::vector<bool> dropped;  // sources that are asked no more
   std::vector<std::chrono::steady_clock::time_point> paused_until;  // as a source asked for
+  Ramp ramp;
+  std::vector<Pace> paces;  // of the sources
+
+  std::uint64_t missing_chunks() const;  // that nobody has asked for yet
 };
 
 class ActiveDownload final : public Download, public std::enable_shared_from_this<ActiveDownload> {
@@ -57,7 +67,7 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
 
   const source::Object& object() const { return object_; }
   const std::string& name() const { return name_; }
-  Stop& stop() { return stop_; }
+  const Stop& stop() const { return stop_; }
 
   // For the connections. Those that end in _locked want the shared mutex held.
   void begin_locked(std::uint64_t number);
@@ -65,13 +75,21 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   std::optional<std::size_t> source_locked() const;  // the best that still may be asked
   bool is_refused_locked(std::size_t source) const { return refused_[source]; }
   bool is_sequential_locked(std::size_t source) const { return sequential_[source]; }
-  // The next chunks to ask `source` for; in use until leave_locked().
-  std::optional<Run> take_run_locked(std::size_t source);
+  std::uint64_t missing_chunks_locked() const { return chunks_.missing(); }
+  void request_stop_locked(int signal);  // of all its connections
+  // The next chunks to ask `source` for; in use until land_locked(). Null: none now.
+  std::shared_ptr<Flight> take_off_locked(std::size_t source);
+  void land_locked(const std::shared_ptr<Flight>& flight);
+  const std::vector<std::shared_ptr<Flight>>& flights_locked() const { return flights_; }
+  // The one that the prefix waits for; null when none is under way.
+  std::shared_ptr<Flight> holder_locked() const;
+  // For others that use the partial.
   bool enter_locked();  // false when there is no partial any more
-  void leave_locked(std::optional<Run> run);
+  void leave_locked();
   void landed(std::uint64_t chunk, std::size_t source);
   bool is_landed(std::uint64_t chunk);
   void count(std::int64_t written, std::uint64_t received);
+  void pay(std::uint64_t bytes) { shared_->limit.pay(bytes, stop_); }
   // This source is not asked again for this object. Ends the download when no other is left.
   void refuse(std::size_t source, const Problem& problem);
   // True the first time.
@@ -95,7 +113,7 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   std::uint64_t number_ = 0;
   std::optional<cache::Partial> partial_;
   ChunkMap chunks_;
-  std::uint64_t longest_run_ = 1;
+  std::vector<std::shared_ptr<Flight>> flights_;
   int users_ = 0;         // connections (and heartbeats) that use the partial now
   bool on_hold_ = false;  // everything is being dropped
   bool released_ = false;

@@ -7,19 +7,26 @@
 
 namespace decant::fetch {
 
-LandingSink::LandingSink(ActiveDownload& download, Run run, std::size_t source)
+LandingSink::LandingSink(ActiveDownload& download, Flight& flight)
     : download_{download},
+      flight_{flight},
       partial_{download.partial()},
-      source_{source},
-      start_{run.first * cache::k_chunk_bytes},
-      end_{partial_.chunk_range(run.end() - 1).end()},
+      start_{flight.run.first * cache::k_chunk_bytes},
+      end_{partial_.chunk_range(flight.run.end() - 1).end()},
       position_{start_} {
-  for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk) {
+  for (std::uint64_t chunk = flight.run.first; chunk < flight.run.end(); ++chunk) {
     if (!download_.is_landed(chunk)) ++missing_;
   }
+  flight_.left = end_ - position_;
 }
 
+// What has come is kept first, and paid for then: a stop while it waits loses nothing.
 void LandingSink::write(Bytes bytes) {
+  land(bytes);
+  download_.pay(bytes.size());
+}
+
+void LandingSink::land(Bytes bytes) {
   while (!bytes.empty()) {
     download_.stop().throw_if_requested();
     if (missing_ == 0) throw AllLanded{};
@@ -35,10 +42,12 @@ void LandingSink::write(Bytes bytes) {
       written_ += piece.size();
     }
     position_ += piece.size();
+    flight_.received += piece.size();
+    flight_.left = end_ - position_;
     download_.count(pass_over_ ? 0 : static_cast<std::int64_t>(piece.size()), piece.size());
     if (position_ != range.end() || pass_over_) continue;
     partial_.mark_landed(chunk, crc_);
-    download_.landed(chunk, source_);
+    download_.landed(chunk, flight_.source);
     written_ = 0;
     crc_ = 0;
     --missing_;

@@ -5,6 +5,7 @@
 
 #include "decant/base/bytes.hpp"
 #include "download.hpp"
+#include "flight.hpp"
 
 namespace decant::fetch {
 
@@ -15,23 +16,25 @@ struct AllLanded {};
 // have landed already (a source that knows no ranges sends them again) are passed over.
 class LandingSink final : public ByteSink {
  public:
-  LandingSink(ActiveDownload& download, Run run, std::size_t source);
+  LandingSink(ActiveDownload& download, Flight& flight);
   ~LandingSink() override { forget_chunk(); }
   LandingSink(const LandingSink&) = delete;
   LandingSink& operator=(const LandingSink&) = delete;
 
-  void write(Bytes bytes) override;                     // throws AllLanded, Interrupted, Error{disk}
+  // Throws AllLanded, Interrupted, Error{disk}. Waits where a limit of bytes per second says so.
+  void write(Bytes bytes) override;
   std::uint64_t position() const { return position_; }  // where the next byte goes
   ByteRange rest() const { return {position_, end_ - position_}; }
   bool is_done() const { return missing_ == 0; }
   void rewind();  // the next byte is the first of the run again
 
  private:
+  void land(Bytes bytes);
   void forget_chunk();
 
   ActiveDownload& download_;
+  Flight& flight_;
   cache::Partial& partial_;
-  const std::size_t source_;
   const std::uint64_t start_;
   const std::uint64_t end_;
   std::uint64_t missing_ = 0;  // chunks

@@ -18,14 +18,18 @@
 #include "decant/source/source.hpp"
 
 // Ranges to landed to proven. Several connections, each with one bounded range at a time; ranges are started
-// in order (earlier objects first) and at most `window` ahead of the contiguous prefix. A range that breaks
-// goes on at its last written byte, with waits that grow; progress resets them. No HTTP in here.
+// in order (earlier objects first) and at most `window` ahead of the contiguous prefix. There are few
+// connections at first, and more for as long as that brings more bytes a second; a range is as long as one
+// connection brings in some seconds. A range that breaks goes on at its last written byte, with waits that
+// grow; progress resets them. A range that the prefix waits for, and that comes far slower than the others,
+// is asked for anew at its last byte over a fresh connection. No HTTP in here.
 namespace decant::fetch {
 
 struct FetchOptions {
-  int connections = 8;
+  int connections = 16;                      // at most
   std::uint64_t longest_range = 64 * k_mib;  // a multiple of the chunk size
-  std::uint64_t window = 256 * k_mib;
+  std::uint64_t window = 512 * k_mib;
+  std::uint64_t limit_rate = 0;  // bytes per second of all connections together; 0: as fast as they come
   BackoffPolicy backoff;
 };
 

@@ -52,23 +52,19 @@ TEST_CASE("an empty object is complete at once") {
   CHECK_FALSE(map.next_run(100, 1));
 }
 
-TEST_CASE("requests are short enough to keep all connections busy") {
-  struct Row {
-    const char* name;
-    std::uint64_t chunks, longest_range, window;
-    int connections;
-    std::uint64_t expected;
-  };
-  for (const Row& row : {
-           Row{"a large object: the longest range", 1000, 16, 256, 8, 16},
-           Row{"a small window is shared", 1000, 64, 256, 8, 32},
-           Row{"a small object is shared", 10, 64, 256, 8, 2},
-           Row{"one chunk", 1, 64, 256, 8, 1},
-           Row{"a range below a chunk", 100, 0, 256, 8, 1},
-           Row{"one connection", 1000, 64, 256, 1, 64},
-           Row{"no connection is one", 1000, 64, 256, 0, 64},
-       }) {
-    CAPTURE(row.name);
-    CHECK(longest_run(row.chunks, row.longest_range, row.window, row.connections, 1) == row.expected);
-  }
+TEST_CASE("chunks that nobody has asked for are counted") {
+  ChunkMap map{95, 10};
+  CHECK(map.missing() == 10);
+  map.take(Run{0, 4});
+  CHECK(map.missing() == 6);
+  map.set_landed(1);
+  map.set_landed(9);
+  CHECK(map.missing() == 5);
+  map.give_back(Run{0, 4});
+  CHECK(map.missing() == 8);
+  map.set_missing(1);
+  CHECK(map.missing() == 9);
+  map.set_landed(1);
+  map.set_landed(1);
+  CHECK(map.missing() == 8);
 }

@@ -107,6 +107,27 @@ TEST_CASE("a pause that the server asks for is kept, by all connections") {
   CHECK(sleeps[0] <= std::chrono::seconds{8});
 }
 
+TEST_CASE("a pause of years is cut to five minutes, and both are told") {
+  Bench bench;
+  bench.options.connections = 1;
+  const std::string content = random_bytes(4, k_chunk_bytes);
+  const auto object = bench.hub.add("part", content);
+  std::atomic<int> asked{0};
+  bench.hub.set_faults([&](const source::Object&, ByteRange) -> std::optional<Fault> {
+    if (asked++ > 0) return std::nullopt;
+    return Fault{.server_wait = std::chrono::seconds{1'000'000'000}};
+  });
+  CHECK(fetch_whole(bench, object) == content);
+  REQUIRE(bench.clock.sleeps().size() == 1);
+  CHECK(bench.clock.sleeps()[0] >= std::chrono::minutes{5});
+  CHECK(bench.clock.sleeps()[0] <= std::chrono::seconds{301});
+  REQUIRE_FALSE(bench.reporter.waits().empty());
+  const std::string text = bench.reporter.waits().front();
+  CAPTURE(text);
+  CHECK(text.find("hub: asks us to wait with part for ") == 0);
+  CHECK(text.find("at most 5 min") != std::string::npos);
+}
+
 TEST_CASE("a source that never answers is given up after the tries of the policy") {
   Bench bench;
   bench.options.connections = 1;
