@@ -116,6 +116,7 @@ std::string restore_line(const ReleaseOptions& options, const std::string& commi
   if (options.offline) line += " --offline";
   add_number("--jobs", options.jobs);
   add_number("--connections", options.connections);
+  add("--limit-rate", options.limit_rate);
   add("--memory", options.memory);
   add("--stall-timeout", options.stall_timeout);
   if (!options.wait.empty())
@@ -220,10 +221,20 @@ void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o,
                                  ->check(CLI::Range(1, 1024)),
                              "DECANT_JOBS");
   session.bind_environment(command,
-                           command.add_option("--connections", o.connections, "Connections at one time")
+                           command
+                               .add_option("--connections", o.connections,
+                                           "At most this many connections at one time (default: up to 16, as "
+                                           "many as make it faster)")
                                ->type_name("N")
                                ->check(CLI::Range(1, 64)),
                            "DECANT_CONNECTIONS");
+  session.bind_environment(
+      command,
+      command
+          .add_option("--limit-rate", o.limit_rate,
+                      "Bytes per second of all connections together, for instance 500M (default: no limit)")
+          ->type_name("RATE"),
+      "DECANT_LIMIT_RATE");
   session.bind_environment(
       command,
       command.add_option("--memory", o.memory, "Budget of decoders and blocks (default: 192M)")
@@ -317,11 +328,21 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
                   "write 192M or 1G"};
     request.memory = *memory;
   }
+  if (!o.limit_rate.empty()) {
+    const auto rate = parse_size(o.limit_rate);
+    if (!rate || *rate < k_kib)
+      throw Error{ErrorKind::usage,
+                  fmt::format("--limit-rate {}: not a rate of at least 1K bytes per second",
+                              escape_for_display(o.limit_rate)),
+                  "write 500M for 500 MiB per second, or leave it out"};
+    request.limit_rate = *rate;
+  }
   request.tool_version = std::string{k_version};
   request.command_line = [o](const std::string& commit) { return restore_line(o, commit); };
 
   net::TransportOptions transport;
   set_network_limits(session, o.stall_timeout, transport);
+  transport.clock = &session.clock();
   transport.user_agent = fmt::format("decant/{}", k_version);
   job->transport = net::make_curl_transport(transport);
 

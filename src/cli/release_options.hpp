@@ -32,6 +32,7 @@ struct ReleaseOptions {
   std::string endpoint;
   std::optional<int> jobs;
   std::optional<int> connections;
+  std::string limit_rate;
   std::string memory;
   std::string stall_timeout;
   std::string wait;  // "true": without a limit

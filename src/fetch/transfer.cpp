@@ -73,6 +73,7 @@ bool Engine::goes_on_after(const Job& job, const LandingSink& sink, source::Read
       download.refuse(job.flight->source, outcome.problem);
       return false;
     case source::ReadEnd::failed:
+    case source::ReadEnd::absent:
       download.refuse(job.flight->source, outcome.problem);
       return false;
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "built.hpp"
 #include "curl_exchange.hpp"
 #include "decant/base/c_handle.hpp"
 #include "decant/base/text.hpp"
@@ -199,7 +200,17 @@ class CurlTransport final : public Transport {
 
     const Attached attached{multi, easy};
     const CURLcode code = drive(multi, exchange, stop);
-    return exchange.finish(easy, code, request);
+    Outcome outcome = exchange.finish(easy, code, request);
+    if (outcome.end == TransferEnd::tls) outcome.detail += doubt_about_clock();
+    return outcome;
+  }
+
+  std::string doubt_about_clock() const {
+    if (options_.clock == nullptr) return {};
+    const std::int64_t now = options_.clock->wall_seconds();
+    if (now >= built_at()) return {};
+    return fmt::format(" (this machine's clock says {}, which is before this program was built)",
+                       format_utc(now));
   }
 
   // Runs the one transfer of `multi` to its end, or until it stalls.

@@ -24,6 +24,7 @@ fetch::Downloader& Workshop::downloader() {
   if (!downloader_) {
     fetch::FetchOptions options;
     options.connections = prepared.request.connections;
+    options.limit_rate = prepared.request.limit_rate;
     downloader_ = std::make_unique<fetch::Downloader>(places, options, *prepared.services.clock,
                                                       prepared.reporter(), prepared.stop());
   }

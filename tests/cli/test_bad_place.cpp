@@ -107,6 +107,18 @@ TEST_CASE("a command line that lacks or mixes things is refused before any reque
        },
        2,
        {"--connections"}},
+      {"--limit-rate of a word",
+       [](World& world) {
+         return world.restore({"--limit-rate", "slow"});
+       },
+       2,
+       {"--limit-rate", "slow", "500M"}},
+      {"--limit-rate of next to nothing",
+       [](World& world) {
+         return world.fetch({"--limit-rate", "1000"});
+       },
+       2,
+       {"--limit-rate", "1000", "1K"}},
       {"--jobs out of range",
        [](World& world) {
          return world.restore({"--jobs", "0"});

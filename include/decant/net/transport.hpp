@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "decant/base/bytes.hpp"
+#include "decant/base/clock.hpp"
 #include "decant/base/stop.hpp"
 
 namespace decant::net {
@@ -121,6 +122,7 @@ struct TransportOptions {
   std::chrono::milliseconds stall_timeout{30'000};  // less than 1 KiB/s for this long
   std::string ca_file;                              // empty: the system's
   std::string user_agent;
+  const Clock* clock = nullptr;  // told of when a certificate fails and it is behind this program; may be null
 };
 
 // One HTTP hop: no redirect is followed, nothing is retried, no exception for any answer. perform() may be

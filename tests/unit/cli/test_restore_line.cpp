@@ -56,9 +56,10 @@ TEST_CASE("the restore line holds every option that changes what is done or how"
         .bundle = "b",
         .jobs = 2,
         .connections = 8,
+        .limit_rate = "500M",
         .memory = "192M",
         .stall_timeout = "5s"},
-       "decant restore org/name --revision c0 --bundle b --jobs 2 --connections 8 --memory 192M "
+       "decant restore org/name --revision c0 --bundle b --jobs 2 --connections 8 --limit-rate 500M --memory 192M "
        "--stall-timeout 5s"},
       {"all",
        {.source = "org/name",
