@@ -81,6 +81,10 @@ struct TestHub::Impl {
         server(where).refuse(fault->refuse_for);
         return HttpServer::Then::close;
       }
+      if (!fault->raw.empty()) {
+        connection.send(fault->raw);
+        return HttpServer::Then::close;
+      }
       if (fault->close_before_answer) {
         if (fault->cut == CutWith::reset) connection.reset();
         return HttpServer::Then::close;
@@ -131,6 +135,11 @@ std::string TestHub::endpoint() const {
 }
 std::string TestHub::cdn_origin() const {
   return impl_->state.cdn_origin;
+}
+
+void TestHub::set_origins(const std::string& hub, const std::string& cdn) {
+  impl_->state.endpoint = hub;
+  impl_->state.cdn_origin = cdn;
 }
 
 TestRepo& TestHub::add_repo(RepoOptions options) {

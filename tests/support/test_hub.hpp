@@ -38,6 +38,10 @@ class TestHub {
   std::string endpoint() const;    // http://127.0.0.1:PORT, the value for HF_ENDPOINT
   std::string cdn_origin() const;  // another port of the same host
 
+  // The addresses that it is known by, behind something that hands requests on: in redirects, links and
+  // endpoint(). Before the first request.
+  void set_origins(const std::string& hub, const std::string& cdn);
+
   // Repos live as long as the hub.
   TestRepo& add_repo(RepoOptions options);
 

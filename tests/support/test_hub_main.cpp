@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "decant/base/bytes.hpp"
 #include "decant/base/fd.hpp"
 #include "support/test_hub.hpp"
+#include "support/tls.hpp"
 
 namespace decant::test {
 namespace {
@@ -43,6 +45,8 @@ struct Options {
   std::string total_rate = "0";
   std::size_t page_size = 0;
   std::int64_t url_lifetime = 3600;
+  std::string tls_host;
+  std::string tls_directory;
   std::string port_file;
   std::string log_file;
   std::vector<std::string> faults;
@@ -143,9 +147,29 @@ void write_log(const std::string& path, const std::vector<LoggedRequest>& reques
   }
 }
 
+std::uint16_t port_of(const std::string& origin) {
+  return static_cast<std::uint16_t>(std::stoul(origin.substr(origin.rfind(':') + 1)));
+}
+
+// Hub and CDN become https://HOST:PORT, with a certificate of a CA whose file lies in the directory.
+std::vector<std::unique_ptr<TlsFront>> put_behind_tls(TestHub& hub, const Options& options) {
+  std::vector<std::unique_ptr<TlsFront>> fronts;
+  if (options.tls_host.empty()) return fronts;
+  TestCa ca{options.tls_directory};
+  const auto files = ca.issue({.host = options.tls_host});
+  std::vector<std::string> origins;
+  for (const std::string& origin : {hub.endpoint(), hub.cdn_origin()}) {
+    fronts.push_back(std::make_unique<TlsFront>(files, port_of(origin)));
+    origins.push_back("https://" + options.tls_host + ":" + std::to_string(fronts.back()->port()));
+  }
+  hub.set_origins(origins[0], origins[1]);
+  return fronts;
+}
+
 void serve(const Options& options, const Fd& signals) {
   TestHub hub;
   set_up(hub, options);
+  const auto fronts = put_behind_tls(hub, options);
   const std::string lines = "HF_ENDPOINT=" + hub.endpoint() + "\n" + add_repos(hub, options);
   std::cout << lines << std::flush;
   if (!options.port_file.empty()) write_port_file(options.port_file, lines);
@@ -174,6 +198,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--total-rate", options.total_rate, "Bytes per second of all connections; 0: unlimited");
   app.add_option("--page-size", options.page_size, "Entries of one page of a listing (default 1000)");
   app.add_option("--url-lifetime", options.url_lifetime, "Seconds that a signed URL lives (default 3600)");
+  auto* host =
+      app.add_option("--tls-host", options.tls_host, "Serve https under this host name, on 127.0.0.1");
+  app.add_option("--tls-dir", options.tls_directory, "Where ca.pem and the certificate are written")
+      ->needs(host);
   app.add_option("--port-file", options.port_file, "Also write the lines of stdout here, once serving");
   app.add_option("--log", options.log_file, "Write the requests here at the end, one JSON object a line");
   app.add_option("--fault", options.faults, "A fault, for instance \"cdn path=*.tar skip=1 cut_after=1000\"");

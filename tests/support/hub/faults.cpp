@@ -23,7 +23,8 @@ bool matches(const Fault& fault, const FaultSubject& subject) {
       !path_matches(fault.path, subject.file)) {
     return false;
   }
-  const auto covers = fault.covers ? fault.covers : fault.flip_at;
+  auto covers = fault.covers ? fault.covers : fault.flip_at;
+  if (!covers && fault.at_object) covers = fault.cut_after ? fault.cut_after : fault.stall_after;
   return !covers || (subject.first <= *covers && *covers <= subject.last);
 }
 
@@ -77,6 +78,8 @@ void apply_word(Fault& fault, std::string_view word, const std::string& value) {
     fault.stall_after = count();
   } else if (word == "stall_ms") {
     fault.stall_for = milliseconds(word, value);
+  } else if (word == "at_object") {
+    fault.at_object = true;
   } else if (word == "rate") {
     fault.rate = count();
   } else if (word == "flip_at") {
@@ -87,6 +90,10 @@ void apply_word(Fault& fault, std::string_view word, const std::string& value) {
     fault.resize = number<std::int64_t>(word, value);
   } else if (word == "no_length") {
     fault.no_length = true;
+  } else if (word == "chunked") {
+    fault.chunked = true;
+  } else if (word == "raw") {
+    fault.raw = value;
   } else if (word == "close") {
     fault.close_before_answer = true;
   } else if (word == "delay_ms") {

@@ -42,14 +42,17 @@ struct Fault {
   std::optional<std::uint64_t> cut_after;  // end the connection after this many body bytes
   CutWith cut = CutWith::reset;
   std::optional<std::uint64_t> stall_after;  // stop sending there, connection open
-  std::chrono::milliseconds stall_for{0};    // 0: until the client leaves or the hub stops
-  std::uint64_t rate = 0;                    // bytes per second of this body; 1 trickles
-  std::optional<std::uint64_t> flip_at;      // invert one byte of the object; implies covers
-  bool ignore_range = false;                 // 200 and the whole object
-  std::int64_t resize = 0;                   // body and Content-Length longer (zeros) or shorter by this
-  bool no_length = false;                    // no Content-Length; the end of the connection ends the body
-  bool close_before_answer = false;          // as `cut` says
-  std::chrono::milliseconds delay{0};        // before the answer
+  bool at_object = false;  // cut_after and stall_after count bytes of the object; implies covers
+  std::chrono::milliseconds stall_for{0};  // 0: until the client leaves or the hub stops
+  std::uint64_t rate = 0;                  // bytes per second of this body; 1 trickles
+  std::optional<std::uint64_t> flip_at;    // invert one byte of the object; implies covers
+  bool ignore_range = false;               // 200 and the whole object
+  std::int64_t resize = 0;                 // body and Content-Length longer (zeros) or shorter by this
+  bool no_length = false;                  // no Content-Length; the end of the connection ends the body
+  bool chunked = false;                    // Transfer-Encoding: chunked
+  std::string raw;                         // these bytes in place of any answer, then the end
+  bool close_before_answer = false;        // as `cut` says
+  std::chrono::milliseconds delay{0};      // before the answer
   std::chrono::milliseconds refuse_for{
       0};                      // drop all connections of this listener, refuse new ones that long
   std::function<void()> then;  // called before the answer, on a thread of the hub
@@ -85,8 +88,8 @@ class FaultRules {
 
 // "cdn path=*.tar skip=1 times=2 status=503 header=Retry-After:7": words apart by spaces, %HH inside a value.
 // Words: hub cdn method path covers skip times status header body redirect cut_after cut=fin|reset
-// stall_after stall_ms rate flip_at ignore_range resize no_length close delay_ms refuse_ms. Throws
-// std::invalid_argument.
+// stall_after stall_ms at_object rate flip_at ignore_range resize no_length chunked raw close delay_ms
+// refuse_ms. Throws std::invalid_argument.
 Fault parse_fault(std::string_view text);
 
 }  // namespace decant::test

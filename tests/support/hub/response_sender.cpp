@@ -2,6 +2,8 @@
 #include "support/hub/response_sender.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <limits>
@@ -19,14 +21,17 @@ using Then = HttpServer::Then;
 constexpr std::size_t k_piece = 256 * 1024;
 constexpr std::uint64_t k_never = std::numeric_limits<std::uint64_t>::max();
 
-std::string head_of(const HttpResponse& response, std::uint64_t length, bool with_length, bool keep) {
+enum class Framing : std::uint8_t { length, chunks, end_of_connection };
+
+std::string head_of(const HttpResponse& response, std::uint64_t length, Framing framing, bool keep) {
   std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " +
                      std::string{status_text(response.status)} + "\r\n";
   for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
   if (response.header("date").empty()) head += "Date: " + http_date(std::time(nullptr)) + "\r\n";
-  if (with_length && response.header("content-length").empty()) {
+  if (framing == Framing::length && response.header("content-length").empty()) {
     head += "Content-Length: " + std::to_string(length) + "\r\n";
   }
+  if (framing == Framing::chunks) head += "Transfer-Encoding: chunked\r\n";
   if (!keep) head += "Connection: close\r\n";
   return head + "\r\n";
 }
@@ -74,15 +79,19 @@ bool ResponseSender::send_piece(std::span<char> piece, Pacer& own) {
     return false;
   }
   log.add_sent(token, static_cast<std::int64_t>(piece.size()));
-  if (connection.send(piece)) return true;
-  return false;
+  if (!fault || !fault->chunked) return connection.send(piece);
+  std::array<char, 32> size{};
+  const int length = std::snprintf(size.data(), size.size(), "%zx\r\n", piece.size());
+  return connection.send({size.data(), static_cast<std::size_t>(length)}) && connection.send(piece) &&
+         connection.send(std::string_view{"\r\n"});
 }
 
 ResponseSender::Body ResponseSender::send_body(const HttpResponse& response, std::uint64_t length) {
-  const std::uint64_t cut_at = fault && fault->cut_after ? *fault->cut_after : k_never;
-  std::uint64_t stall_at = fault && fault->stall_after ? *fault->stall_after : k_never;
   const auto* slice = std::get_if<ContentSlice>(&response.body);
   const std::uint64_t object_offset = slice ? slice->offset : 0;
+  const std::uint64_t origin = fault && fault->at_object ? object_offset : 0;
+  const std::uint64_t cut_at = fault && fault->cut_after ? *fault->cut_after - origin : k_never;
+  std::uint64_t stall_at = fault && fault->stall_after ? *fault->stall_after - origin : k_never;
   Pacer own;
   own.set_rate(fault && fault->rate != 0 ? fault->rate : rate_per_connection);
 
@@ -122,16 +131,20 @@ Then ResponseSender::cut() {
 }
 
 Then ResponseSender::send(const HttpRequest& request, HttpResponse response) {
-  const bool with_length = !fault || !fault->no_length;
-  const bool keep = with_length && !request.http_1_0 && !same_name(request.header("connection"), "close");
+  auto framing = Framing::length;
+  if (fault && fault->no_length) framing = Framing::end_of_connection;
+  if (fault && fault->chunked) framing = Framing::chunks;
+  const bool keep = framing != Framing::end_of_connection && !request.http_1_0 &&
+                    !same_name(request.header("connection"), "close");
   const std::int64_t resized = static_cast<std::int64_t>(response.body_size()) + (fault ? fault->resize : 0);
   const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(resized, 0));
   log.set_status(token, response.status);
-  if (!connection.send(head_of(response, length, with_length, keep))) {
+  if (!connection.send(head_of(response, length, framing, keep))) {
     log.finish(token, false);
     return Then::close;
   }
   if (request.method != "HEAD" && send_body(response, length) == Body::ended) return cut();
+  if (framing == Framing::chunks) connection.send(std::string_view{"0\r\n\r\n"});
   log.finish(token, true);
   return keep ? Then::keep : Then::close;
 }

@@ -97,6 +97,28 @@ TEST_CASE_METHOD(Fixture, "a body may be longer, shorter, or of no stated length
   CHECK(RawClient::get(small).body == "small");
 }
 
+TEST_CASE_METHOD(Fixture, "a cut may be told by the byte of the object") {
+  hub.add_fault({.where = Where::cdn, .times = 2, .cut_after = 500'000, .at_object = true});
+  CHECK(range(0, 499'999).body == text.substr(0, 500'000));  // does not hold it
+  for (const std::uint64_t first : {400'000U, 500'000U}) {
+    const auto cut = range(first, 600'000);
+    CHECK_FALSE(cut.complete);
+    CHECK(cut.body == text.substr(first, 500'000 - first));
+  }
+  CHECK(range(400'000, 600'000).complete);
+}
+
+TEST_CASE_METHOD(Fixture, "a body may come in chunks, and anything in place of an answer") {
+  hub.add_fault({.path = "small", .chunked = true});
+  RawClient chunked{hub.endpoint(), 200};
+  const auto answer = chunked.send("GET", small.substr(hub.endpoint().size()));
+  CHECK(answer.header("Transfer-Encoding") == "chunked");
+  CHECK(answer.header("Content-Length").empty());
+  CHECK(answer.body == "a\r\nsmall text\r\n0\r\n\r\n");
+  hub.add_fault({.path = "small", .raw = "HTTP/1.1 299 Odd\r\n\r\nodd"});
+  CHECK(RawClient::get(small).status == 299);
+}
+
 TEST_CASE_METHOD(Fixture, "an answer is replaced by a status, headers and a body") {
   hub.add_fault(
       {.where = Where::hub, .times = 2, .status = 429, .headers = {{"Retry-After", "7"}}, .body = "later"});
