@@ -197,7 +197,7 @@ Ran call(World& world, Args args) {
     const auto it = world.env.find(name);
     return it == world.env.end() ? std::nullopt : std::optional{it->second};
   };
-  io.clock = &world.clock;
+  io.clock = world.clock_in_use;
   io.stop = world.stop.get();
   ran.code = cli::run(std::move(args), std::move(io));
   return ran;

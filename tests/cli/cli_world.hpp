@@ -107,6 +107,7 @@ class World {
   std::map<std::string, std::string> env;
   std::string token;
   HastyClock clock;
+  Clock* clock_in_use = &clock;
   std::unique_ptr<Stop> stop = std::make_unique<Stop>();
   Stdout standard_output = Stdout::kept;
 
