@@ -41,7 +41,7 @@ report::Result result_of(std::string command, const CacheArgs& args) {
   return result;
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   return model::json_quote(escape_for_display(text));
 }
 
@@ -66,27 +66,27 @@ std::string list_json(const cache::Inventory& inventory) {
     out += fmt::format(
         "{{\"event\": \"cache_release\", \"path\": {}, \"release_id\": {}, \"commit\": {}, \"modified\": "
         "\"{}\", \"bytes\": {}, \"objects\": {}, \"objects_here\": {}}}\n",
-        quoted(release.path), quoted(release.lock.release_id), quoted(release.lock.source.commit),
+        json_text(release.path), json_text(release.lock.release_id), json_text(release.lock.source.commit),
         format_utc(release.modified), release.bytes, release.objects, release.objects_here);
   for (const auto& object : inventory.objects) {
     std::string releases;
     for (const auto position : object.mentioned)
-      releases += (releases.empty() ? "" : ", ") + quoted(inventory.releases[position].path);
+      releases += (releases.empty() ? "" : ", ") + json_text(inventory.releases[position].path);
     out += fmt::format(
         "{{\"event\": \"cache_object\", \"path\": {}, \"size\": {}, \"modified\": \"{}\", \"sealed\": {}, "
         "\"releases\": [{}]}}\n",
-        quoted(object.path), object.size, format_utc(object.modified), object.sealed, releases);
+        json_text(object.path), object.size, format_utc(object.modified), object.sealed, releases);
   }
   for (const auto& partial : inventory.partials)
     out += fmt::format(
         "{{\"event\": \"cache_partial\", \"path\": {}, \"landed_bytes\": {}, \"last_sign\": \"{}\", "
         "\"holder\": {}, \"held\": {}}}\n",
-        quoted(partial.path), partial.landed_bytes, format_utc(partial.beat), quoted(partial.holder),
+        json_text(partial.path), partial.landed_bytes, format_utc(partial.beat), json_text(partial.holder),
         partial.is_held);
   for (const auto& path : inventory.leftovers)
-    out += fmt::format("{{\"event\": \"cache_leftover\", \"path\": {}}}\n", quoted(path));
+    out += fmt::format("{{\"event\": \"cache_leftover\", \"path\": {}}}\n", json_text(path));
   for (const auto& path : inventory.foreign)
-    out += fmt::format("{{\"event\": \"cache_foreign\", \"path\": {}}}\n", quoted(path));
+    out += fmt::format("{{\"event\": \"cache_foreign\", \"path\": {}}}\n", json_text(path));
   return out;
 }
 
@@ -270,11 +270,11 @@ int run_prune(const CacheArgs& args, Session& session) {
         console.json()
             ? fmt::format("{{\"event\": \"cache_removed\", \"kind\": \"{}\", \"path\": {}, \"bytes\": "
                           "{}, \"dry_run\": {}}}\n",
-                          item.kind, quoted(item.path), item.bytes, choice.dry_run)
+                          item.kind, json_text(item.path), item.bytes, choice.dry_run)
             : fmt::format("{}{} {} ({})\n", choice.dry_run ? "would remove " : "removed ", item.kind,
                           escape_for_display(item.path), format_size(item.bytes)));
   for (const auto& path : pruned.kept)
-    console.out(console.json() ? fmt::format("{{\"event\": \"cache_kept\", \"path\": {}}}\n", quoted(path))
+    console.out(console.json() ? fmt::format("{{\"event\": \"cache_kept\", \"path\": {}}}\n", json_text(path))
                                : fmt::format("kept {}: a living process or another user holds it\n",
                                              escape_for_display(path)));
   if (!console.json())
