@@ -17,8 +17,9 @@ namespace decant::test {
 // A Hugging Face hub on loopback: an HTTP/1.1 server of our own with two listeners, the hub and its CDN, on
 // two ports and so of two origins. It speaks what restorers need (info, tree with pages, paths-info, resolve,
 // redirects to signed URLs, ranges), answers errors as the real one does, misbehaves on request, and keeps a
-// log. It shows the same repos as ModelScope does (lists, downloads, tokens as cookie or bearer), whose branch
-// `master` is `main` until a commit is given that name: so a mirror that differs is one more add_commit().
+// log. It shows the same repos as ModelScope does (lists, downloads, tokens as cookie or bearer), whose
+// branch `master` is `main` until a commit is given that name: so a mirror that differs is one more
+// add_commit().
 //
 //   TestHub hub;
 //   auto& repo = hub.add_repo({.id = "org/name"});
