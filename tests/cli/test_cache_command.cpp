@@ -21,7 +21,7 @@ Ran cache(World& world, const std::string& command, const Args& more = {}) {
   return world.run(args);
 }
 
-std::string final_of(const World& world, const std::string& part) {
+std::string final_of(World& world, const std::string& part) {
   const auto hex = hash::sha256(world.release.bytes_of(part)).hex();
   return world.cache() + "/sha256/" + hex.substr(0, 2) + "/" + hex;
 }
