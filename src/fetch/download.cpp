@@ -122,6 +122,7 @@ bool ActiveDownload::refetch_all() {
     shared_->changed.wait(lock, [this] { return users_ == 0; });
     on_hold_ = false;
     for (std::size_t i = 0; i < delivered_.size(); ++i) {
+      served_[i] = 0;
       if (!delivered_[i]) continue;
       delivered_[i] = false;
       const std::string& source = shared_->names[i];
@@ -174,9 +175,18 @@ std::string ActiveDownload::source_name() const {
   const std::lock_guard lock{shared_->mutex};
   std::string names;
   for (std::size_t i = 0; i < served_.size(); ++i) {
-    if (served_[i]) names += (names.empty() ? "" : ", ") + shared_->names[i];
+    if (served_[i] > 0) names += (names.empty() ? "" : ", ") + shared_->names[i];
   }
   return names;
+}
+
+std::vector<Download::Share> ActiveDownload::shares() const {
+  const std::lock_guard lock{shared_->mutex};
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < served_.size(); ++i) {
+    if (served_[i] > 0) shares.push_back({.source = shared_->names[i], .bytes = served_[i]});
+  }
+  return shares;
 }
 
 cache::Partial ActiveDownload::release() {
@@ -256,7 +266,7 @@ void ActiveDownload::landed(std::uint64_t chunk, std::size_t source) {
   const std::lock_guard lock{shared_->mutex};
   chunks_.set_landed(chunk);
   delivered_[source] = true;
-  served_[source] = true;
+  served_[source] += std::min(cache::k_chunk_bytes, object_.size - chunk * cache::k_chunk_bytes);
   shared_->changed.notify_all();
   shared_->work.notify_one();  // the window has moved
 }
@@ -274,7 +284,7 @@ void ActiveDownload::count(std::int64_t written, std::uint64_t received) {
   counters_->bytes_from_network += received;
 }
 
-void ActiveDownload::refuse(std::size_t source, const Problem& problem) {
+void ActiveDownload::refuse(std::size_t source, const Problem& problem, Because because) {
   std::string going_on_with;
   {
     const std::lock_guard lock{shared_->mutex};
@@ -284,8 +294,10 @@ void ActiveDownload::refuse(std::size_t source, const Problem& problem) {
     const auto next = source_locked();
     if (!next) return end_locked(no_source_left_locked(), {});
     going_on_with = shared_->names[*next];
+    // One that does not answer would cost every object the same long wait. The last one is all there is.
+    if (because == Because::silent && source + 1 < refused_.size()) shared_->dropped[source] = true;
   }
-  shared_->reporter.message(progress::Level::warning,
+  shared_->reporter.message(because == Because::absent ? progress::Level::detail : progress::Level::warning,
                             fmt::format("{}: {}; going on with {}", name_, to_line(problem), going_on_with));
 }
 

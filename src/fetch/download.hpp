@@ -62,6 +62,7 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   bool refetch_all() override;
   cache::Partial& partial() override;
   std::string source_name() const override;
+  std::vector<Share> shares() const override;
   std::uint64_t fetched_bytes() const override { return fetched_.load(); }
   cache::Partial release() override;
 
@@ -73,7 +74,7 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   void begin_locked(std::uint64_t number);
   bool wants_work_locked() const;
   std::optional<std::size_t> source_locked() const;  // the best that still may be asked
-  bool is_refused_locked(std::size_t source) const { return refused_[source]; }
+  bool is_refused_locked(std::size_t source) const { return refused_[source] || shared_->dropped[source]; }
   bool is_sequential_locked(std::size_t source) const { return sequential_[source]; }
   std::uint64_t missing_chunks_locked() const { return chunks_.missing(); }
   void request_stop_locked(int signal);  // of all its connections
@@ -91,7 +92,8 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   void count(std::int64_t written, std::uint64_t received);
   void pay(std::uint64_t bytes) { shared_->limit.pay(bytes, stop_); }
   // This source is not asked again for this object. Ends the download when no other is left.
-  void refuse(std::size_t source, const Problem& problem);
+  enum class Because : std::uint8_t { failed, absent, silent };
+  void refuse(std::size_t source, const Problem& problem, Because because = Because::failed);
   // True the first time.
   bool set_sequential(std::size_t source);
   void end(std::optional<Error> error, std::optional<Interrupted> interrupted);
@@ -121,10 +123,10 @@ class ActiveDownload final : public Download, public std::enable_shared_from_thi
   std::optional<Interrupted> interrupted_;
   std::vector<std::optional<Problem>> problems_;  // why a source is refused
   std::vector<bool> refused_;
-  std::vector<bool> sequential_;  // this source sends the whole object only
-  std::vector<bool> delivered_;   // since everything was dropped
-  std::vector<bool> served_;      // in this run
-  std::vector<int> wrong_;        // this object from that source failed its digest
+  std::vector<bool> sequential_;       // this source sends the whole object only
+  std::vector<bool> delivered_;        // since everything was dropped
+  std::vector<std::uint64_t> served_;  // bytes that have landed in this run
+  std::vector<int> wrong_;             // this object from that source failed its digest
 };
 
 }  // namespace decant::fetch

@@ -21,6 +21,15 @@ Downloader::Downloader(std::vector<source::Source*> sources, FetchOptions option
 
 Downloader::~Downloader() = default;
 
+std::vector<std::string> Downloader::dropped() const {
+  const std::lock_guard lock{impl_->shared->mutex};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < impl_->shared->dropped.size(); ++i) {
+    if (impl_->shared->dropped[i]) names.push_back(impl_->shared->names[i]);
+  }
+  return names;
+}
+
 std::shared_ptr<Download> Downloader::start(source::Object object, cache::Partial partial,
                                             std::shared_ptr<progress::PartCounters> counters) {
   Shared& shared = *impl_->shared;

@@ -72,8 +72,10 @@ bool Engine::goes_on_after(const Job& job, const LandingSink& sink, source::Read
       outcome.problem.kind = ErrorKind::integrity;
       download.refuse(job.flight->source, outcome.problem);
       return false;
-    case source::ReadEnd::failed:
     case source::ReadEnd::absent:
+      download.refuse(job.flight->source, outcome.problem, ActiveDownload::Because::absent);
+      return false;
+    case source::ReadEnd::failed:
       download.refuse(job.flight->source, outcome.problem);
       return false;
   }
@@ -87,7 +89,7 @@ bool Engine::goes_on_after(const Job& job, const LandingSink& sink, source::Read
     problem.kind = ErrorKind::network;
     if (problem.thing.empty()) problem.thing = fmt::format("{}: {}", name_of(job), place);
     if (problem.hint.empty()) problem.hint = "run the same command again; what has arrived is kept";
-    download.refuse(job.flight->source, problem);
+    download.refuse(job.flight->source, problem, ActiveDownload::Because::silent);
     return false;
   }
   if (!outcome.problem.thing.empty()) {

@@ -83,6 +83,7 @@ class DirectorySource final : public Source {
   explicit DirectorySource(const Tree& tree) : tree_{tree} {}
 
   std::string name() const override { return tree_.name(); }
+  bool is_local() const override { return true; }
 
   ReadOutcome read(const Object& object, ByteRange range, ByteSink& sink, const Stop& stop) override {
     if (range.length == 0) return {};

@@ -45,8 +45,14 @@ class Download {
   // False when no source is left that may be asked: the download is over.
   virtual bool refetch_all() = 0;
   virtual cache::Partial& partial() = 0;
-  // Where the bytes of this run came from; empty when none were fetched.
+  // Where the bytes that this run has landed came from; empty when none were fetched.
   virtual std::string source_name() const = 0;
+  // The same with what each brought, in order of preference.
+  struct Share {
+    std::string source;
+    std::uint64_t bytes = 0;
+  };
+  virtual std::vector<Share> shares() const = 0;
   virtual std::uint64_t fetched_bytes() const = 0;
   // Gives the partial back once no range is in flight; the download is over.
   virtual cache::Partial release() = 0;
@@ -58,6 +64,8 @@ class Downloader {
   Downloader(std::vector<source::Source*> sources, FetchOptions options, Clock& clock,
              progress::Reporter& reporter, const Stop& stop);
   ~Downloader();  // stops and joins; partials keep what has landed
+  // Names of the sources that are not asked any more, since they sent wrong bytes twice or did not answer.
+  std::vector<std::string> dropped() const;
   Downloader(const Downloader&) = delete;
   Downloader& operator=(const Downloader&) = delete;
 

@@ -33,6 +33,7 @@ enum class ReadEnd {
   interrupted,    // fewer; worth another try at the new offset (cut, stall, 5xx, connect, expired URL)
   range_ignored,  // the source sends the file from its start; nothing was handed over
   wrong_object,   // size, commit or range differ from what was asked: the source has other bytes
+  absent,         // this place does not have it, which is no fault of it
   failed,         // not worth another try: problem says why (access, tls, gone)
   absent,         // this place does not have it; nothing is wrong
 };
@@ -53,6 +54,8 @@ class Source {
   virtual ReadOutcome read(const Object& object, ByteRange range, ByteSink& sink, const Stop& stop) = 0;
   // For local sources: the open file, to be read in place instead of copied. nullopt: read() it.
   virtual std::optional<Fd> open_in_place(const Object&) { return std::nullopt; }
+  // True when no network is needed: such a place is read in place, also with --offline.
+  virtual bool is_local() const { return false; }
 };
 
 // What a repo is at a commit.

@@ -205,6 +205,42 @@ TEST_CASE("the next source takes over what the first cannot serve") {
   }
 }
 
+TEST_CASE("a place that has not the object is passed over without a word, and is asked for the next one") {
+  Bench bench;
+  ScriptedSource mirror{"mirror"};
+  const std::string content = random_bytes(12, k_chunk_bytes);
+  const auto object = bench.hub.add("part", content);
+  mirror.set_faults(
+      always({.end = ReadEnd::absent, .problem = {.kind = ErrorKind::access, .thing = "not on the mirror"}}));
+  CHECK(fetch_whole(bench, object, {&mirror, &bench.hub}) == content);
+  CHECK(bench.reporter.messages().empty());
+  const Error error = error_of([&] { fetch_whole(bench, bench.hub.add("other", "x"), {&mirror}); });
+  CHECK(error.kind() == ErrorKind::access);
+  CHECK(error.problem().thing == "not on the mirror");
+}
+
+TEST_CASE("a place that does not answer is asked no more in this run, but the last one is") {
+  Bench bench;
+  ScriptedSource mirror{"mirror"};
+  std::atomic<int> asked{0};
+  mirror.set_faults([&](const source::Object&, ByteRange) -> std::optional<Fault> {
+    ++asked;
+    return cut_at(0);
+  });
+  bench.options.backoff.max_tries_without_progress = 3;
+  bench.options.connections = 1;
+  const auto first = bench.hub.add("a", random_bytes(13, 100));
+  const auto second = bench.hub.add("b", random_bytes(14, 100));
+  const auto downloader = bench.downloader({&mirror, &bench.hub});
+  for (const auto& object : {first, second}) {
+    const auto download = downloader->start(object, partial_for(bench.dir, object), bench.counters);
+    CHECK(download->wait_for(object.size) == object.size);
+    CHECK(download->source_name() == "hub");
+  }
+  CHECK(asked == 3);
+  CHECK(downloader->dropped() == std::vector<std::string>{"mirror"});
+}
+
 TEST_CASE("when no source can serve it, the last one's reason is told: the others only stood in") {
   Bench bench;
   ScriptedSource mirror{"mirror"};
@@ -313,7 +349,9 @@ TEST_CASE("bytes that fail the digest are fetched once more, then the source is 
     CHECK(bench.hub.served() == content.size());
     CHECK(bench.counters->bytes_done == content.size());
     CHECK(bench.reporter.messages().size() == 1);
-    CHECK(download->source_name() == "mirror, hub");
+    CHECK(download->source_name() == "hub");  // what the mirror sent was thrown away
+    REQUIRE(download->shares().size() == 1);
+    CHECK(download->shares()[0].bytes == content.size());
   } else {
     const Error error = error_of([&] { download->wait_for(content.size()); });
     CHECK(error.kind() == ErrorKind::integrity);
