@@ -2,6 +2,8 @@
 #include "decant/fs/sys.hpp"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -113,6 +115,10 @@ int rename_noreplace(int from_dirfd, const char* from, int to_dirfd, const char*
     return static_cast<int>(::syscall(SYS_renameat2, from_dirfd, from, to_dirfd, to,
                                       static_cast<unsigned int>(RENAME_NOREPLACE)));
   });
+}
+
+int clone_file(int to_fd, int from_fd) {
+  return Table::run("clone_file", [&] { return ::ioctl(to_fd, FICLONE, from_fd); });
 }
 
 int fsync(int fd) {

@@ -31,6 +31,9 @@ int unlinkat(int dirfd, const char* path, int flags);
 int renameat(int from_dirfd, const char* from, int to_dirfd, const char* to);
 // renameat2 with RENAME_NOREPLACE; EINVAL or ENOSYS where the file system or kernel cannot.
 int rename_noreplace(int from_dirfd, const char* from, int to_dirfd, const char* to);
+// ioctl FICLONE: the whole content of another file, its blocks shared. EOPNOTSUPP, EXDEV and others where the
+// file system cannot.
+int clone_file(int to_fd, int from_fd);
 int fsync(int fd);
 int syncfs(int fd);
 
