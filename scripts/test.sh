@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 
 # shellcheck disable=SC2086
 need $build_packages
-need git zstd libarchive-tools rsync strace curl ca-certificates openssl aria2 tinyproxy python3 python3-jsonschema python3-venv xz-utils util-linux procps
+need git zstd libarchive-tools rsync strace curl ca-certificates openssl aria2 tinyproxy nginx-light python3 python3-jsonschema
+need python3-venv xz-utils util-linux procps
 # Node may come from elsewhere, with an npm that Debian's package would fight with.
 command -v npm >/dev/null || need nodejs npm
 

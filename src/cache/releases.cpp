@@ -84,6 +84,10 @@ std::vector<model::RestoreLock> Cache::find_locks(const model::LockSource& like,
   return locks;
 }
 
+fs::RelPath Cache::manifest_path(const model::RestoreLock& lock) {
+  return directory_of(lock) / rel(k_manifest_name);
+}
+
 void Cache::write_manifest(const model::RestoreLock& lock, std::string_view bytes) {
   write_if_new(path_, directory_of(lock), k_manifest_name, bytes);
 }

@@ -12,7 +12,9 @@
 #include "decant/base/text.hpp"
 #include "decant/fs/dir_handle.hpp"
 #include "decant/hub/hub.hpp"
+#include "decant/source/mirror.hpp"
 #include "environment.hpp"
+#include "from_places.hpp"
 #include "token.hpp"
 
 namespace decant::cli {
@@ -109,6 +111,7 @@ std::string restore_line(const ReleaseOptions& options, const std::string& commi
   add("--runtime-root", options.runtime_root);
   for (const auto& root : options.roots) add("--root", root);
   add("--download-cache", options.cache);
+  for (const auto& place : options.from) add("--from", place);
   for (const auto& word : options.only) add("--only", word);
   for (const auto& word : options.skip) add("--skip", word);
   add("--endpoint", options.endpoint);
@@ -164,7 +167,8 @@ std::chrono::milliseconds parse_time(const std::string& text, std::string_view f
 
 void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o, For purpose) {
   command.add_option("SOURCE", o.source,
-                     std::string{"ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH or a path"} +
+                     std::string{"ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH, a path, or "
+                                 "http(s)://MIRROR"} +
                          (purpose == For::restore ? "; may be left out when the bundle holds a lock" : ""));
   command.add_option("--repo-type", o.repo_type, "dataset (default) or model")
       ->type_name("TYPE")
@@ -196,6 +200,15 @@ void add_release_options(CLI::App& command, Session& session, ReleaseOptions& o,
                           : "Directory to fill")
           ->type_name("DIR"),
       "DECANT_DOWNLOAD_CACHE");
+  session.bind_environment(
+      command,
+      command
+          .add_option(
+              "--from", o.from,
+              "Another place with the same bytes, asked before SOURCE: http(s)://MIRROR, dir:PATH, a path, "
+              "or hf-cache (repeatable)")
+          ->type_name("WHERE"),
+      "DECANT_FROM", Session::Values::separated_by_blanks);
   command.add_option("--only", o.only, "Only this tag, part, tree or glob of paths (repeatable)")
       ->type_name("WORD");
   command.add_option("--skip", o.skip, "All but this tag, part, tree or glob of paths (repeatable)")
@@ -286,6 +299,8 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
     request.asked->kind = source->kind;
     request.asked->repo = source->repo;
     request.asked->repo_type = repo_type_of(o, *source);
+    if (source->kind == model::SourceKind::mirror)
+      request.asked->endpoint = source::parse_mirror_base(source->mirror, "SOURCE").str();
   } else {
     // Without SOURCE only a bundle with a lock tells where to look.
     const auto there = purpose == For::restore ? fs::DirHandle::open_if_there(o.bundle) : std::nullopt;
@@ -308,6 +323,12 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
         .hint = "for instance --release releases/r1"}};
   if (source && source->kind == model::SourceKind::directory && request.revision)
     throw Error{ErrorKind::usage, "a directory has no revisions", "leave --revision out"};
+  if (source && source->kind == model::SourceKind::mirror && request.revision)
+    throw Error{ErrorKind::usage, "a mirror has no revisions", "leave --revision out"};
+  if (source && source->kind == model::SourceKind::mirror && o.loose)
+    throw Error{ErrorKind::usage,
+                "a mirror has no listing, so its files cannot be restored without a manifest",
+                "leave --loose out, and name the release with --release or a manifest with --manifest"};
   request.loose = o.loose;
   if (!o.manifest.empty())
     request.manifest =
@@ -346,6 +367,8 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   transport.user_agent = fmt::format("decant/{}", k_version);
   job->transport = net::make_curl_transport(transport);
 
+  job->places = open_places(o.from, session, *job->transport);
+  for (const auto& place : job->places) job->services.places.push_back(place.get());
   job->services.clock = &session.clock();
   job->services.reporter = &session.reporter();
   job->services.stop = &session.stop();
@@ -359,6 +382,15 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
                     "name the directory again: decant restore dir:PATH --bundle DIR"};
       return source::open_directory(source->directory, session.stop());
     }
+    const auto on_wait = [&session](std::string_view what) { session.reporter().waiting(what); };
+    if (kind == model::SourceKind::mirror) {
+      const std::string& address = source ? source->mirror : locked->endpoint;
+      return source::open_mirror_repository(
+          {.base = source::parse_mirror_base(address, source ? "SOURCE" : "the lock"),
+           .retry = {},
+           .on_wait = on_wait},
+          *transport_ptr, session.clock(), session.stop());
+    }
     hub::HubOptions hub;
     hub.repo = locked ? locked->repo : asked->repo;
     hub.repo_type = locked ? locked->repo_type : asked->repo_type;
@@ -369,7 +401,7 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
     else if (locked)
       hub.endpoint = locked->endpoint;
     hub.token = find_token(session);
-    hub.on_wait = [&session](std::string_view what) { session.reporter().waiting(what); };
+    hub.on_wait = on_wait;
     return hub::open_hub(std::move(hub), *transport_ptr, session.clock(), session.stop());
   };
   return job;

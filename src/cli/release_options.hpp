@@ -25,6 +25,7 @@ struct ReleaseOptions {
   std::vector<std::string> roots;
   std::string runtime_root;
   std::string cache;
+  std::vector<std::string> from;
   std::vector<std::string> only;
   std::vector<std::string> skip;
   bool reextract = false;
@@ -50,6 +51,7 @@ struct ReleaseJob {
   restore::Request request;
   restore::Services services;
   std::unique_ptr<net::Transport> transport;
+  std::vector<std::unique_ptr<source::Source>> places;
 };
 // Throws Error{usage} for anything that does not fit together. May look at the bundle's lock, writes nothing.
 std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& options, Session& session, For purpose);

@@ -55,9 +55,9 @@ std::optional<std::string> Session::env(const std::string& name) const {
   return value;
 }
 
-void Session::bind_environment(CLI::App& command, CLI::Option* option, std::string name) {
+void Session::bind_environment(CLI::App& command, CLI::Option* option, std::string name, Values values) {
   option->description(option->get_description() + " [" + name + "]");
-  bindings_.push_back({&command, option, std::move(name)});
+  bindings_.push_back({&command, option, std::move(name), values});
 }
 
 void Session::read_environment() {
@@ -66,7 +66,9 @@ void Session::read_environment() {
     const auto value = env(binding.name);
     if (!value) continue;
     try {
-      binding.option->add_result(*value);
+      const auto words = binding.values == Values::one ? std::vector{*value} : split(*value, ' ');
+      for (const auto& word : words)
+        if (!word.empty()) binding.option->add_result(word);
       binding.option->run_callback();
     } catch (const CLI::Error& error) {
       throw Error{

@@ -25,7 +25,9 @@ class Session {
   // takes an empty value, another option as its value, or more than one word at a time.
   void add_common_options(CLI::App& command);
   // The option's value comes from the environment when the flag is not given.
-  void bind_environment(CLI::App& command, CLI::Option* option, std::string name);
+  enum class Values { one, separated_by_blanks };
+  void bind_environment(CLI::App& command, CLI::Option* option, std::string name,
+                        Values values = Values::one);
   // Whether the option bound to this variable was given, by its flag or by the variable.
   bool is_given(std::string_view variable) const;
   void set_job(std::function<int(Session&)> job) { job_ = std::move(job); }
@@ -61,6 +63,7 @@ class Session {
     CLI::App* command;
     CLI::Option* option;
     std::string name;
+    Values values;
   };
   int failed(const std::string& command, const Problem& problem);
 

@@ -9,6 +9,7 @@
 #include "decant/base/error.hpp"
 #include "decant/base/text.hpp"
 #include "decant/fs/rel_path.hpp"
+#include "from_places.hpp"
 
 namespace decant::cli {
 
@@ -17,13 +18,13 @@ namespace {
 constexpr std::string_view k_hf = "hf://";
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
-  throw Error{Problem{.kind = ErrorKind::usage,
-                      .thing = fmt::format("SOURCE '{}': {}", escape_for_display(text), why),
-                      .expected =
-                          "ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH, or a path that begins "
-                          "with / or ./",
-                      .found = escape_for_display(text),
-                      .hint = "see decant restore --help"}};
+  throw Error{Problem{
+      .kind = ErrorKind::usage,
+      .thing = fmt::format("SOURCE '{}': {}", escape_for_display(text), why),
+      .expected = "ORG/NAME, hf://datasets/ORG/NAME[@REV][/PATH], dir:PATH, a path that begins with / "
+                  "or ./, or the http(s) address of a mirror",
+      .found = escape_for_display(text),
+      .hint = "see decant restore --help"}};
 }
 
 bool is_name(std::string_view name) {
@@ -32,6 +33,13 @@ bool is_name(std::string_view name) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
                   c == '_' || c == '-';
          });
+}
+
+// A page's address from the browser's bar: what is meant is the repo.
+bool is_page_of_hub(const std::string& text) {
+  const auto host = text.find("//") + 2;
+  const auto name = to_lower_ascii(std::string_view{text}.substr(host, text.find('/', host) - host));
+  return name == "huggingface.co" || name == "www.huggingface.co" || name == "hf.co";
 }
 
 // hf://[TYPE/]ORG/NAME[@REV][/PATH], taken apart: '@' and its revision belong to NAME, so a '@' in PATH
@@ -99,15 +107,18 @@ SourceArgument parse_hf(const std::string& text) {
 
 SourceArgument parse_source(const std::string& text) {
   SourceArgument out;
-  if (text.starts_with("dir:") || text.starts_with("/") || text.starts_with("./") ||
-      text.starts_with("../") || text == "." || text == "..") {
+  if (auto directory = directory_in(text)) {
     out.kind = model::SourceKind::directory;
-    out.directory = text.starts_with("dir:") ? text.substr(4) : text;
+    out.directory = std::move(*directory);
     if (out.directory.empty()) refuse(text, "the path is empty");
     return out;
   }
-  if (text.starts_with("http://") || text.starts_with("https://"))
-    refuse(text, "an http(s) address is no source of this version");
+  if (text.starts_with("http://") || text.starts_with("https://")) {
+    if (is_page_of_hub(text)) refuse(text, "that is a page of the hub, not the address of a mirror");
+    out.kind = model::SourceKind::mirror;
+    out.mirror = text;
+    return out;
+  }
   if (text.starts_with(k_hf)) {
     out = parse_hf(text);
   } else if (text.find("://") != std::string::npos) {

@@ -74,6 +74,10 @@ void add_content(const PartFacts& part, Tally& tally) {
     return;
   }
   tally.plan.inodes_needed += part.files;
+  if (!part.keeps_download && part.state == PartState::partial) {
+    tally.plan.to_write += part.elsewhere_bytes;
+    tally.written += part.elsewhere_bytes;
+  }
   if (part.keeps_download || part.state == PartState::cached) {
     const std::uint64_t bytes = part.size - std::min(part.in_place_bytes, part.size);
     tally.plan.to_write += bytes;

@@ -53,6 +53,16 @@ JsonObject object_of(const Note& note) {
   return object;
 }
 
+std::string places_json(const std::vector<PlaceBytes>& places) {
+  std::string text;
+  for (const PlaceBytes& one : places) {
+    JsonObject object;
+    object.text("place", one.place).number("bytes", one.bytes);
+    text += (text.empty() ? "" : ", ") + object.str();
+  }
+  return "[" + text + "]";
+}
+
 JsonObject object_of(const PartResult& part) {
   JsonObject object;
   object.text("name", escape_for_display(part.name)).text("outcome", to_string(part.outcome));
@@ -60,6 +70,7 @@ JsonObject object_of(const PartResult& part) {
   object.number("bytes_from_local", part.bytes_from_local).number("entries", part.entries);
   object.number("written", part.written).number("adopted", part.adopted);
   object.text_if_any("source", part.source);
+  if (!part.from.empty()) object.raw("from", places_json(part.from));
   if (part.problem) object.raw("problem", object_of(*part.problem).str());
   return object;
 }
@@ -171,6 +182,13 @@ std::vector<NamedJson> summary_members(const Result& result, const ReportMeta& m
       {"bytes", bytes_of(result)},
   };
   if (!result.next.empty()) members.push_back({"next", quoted(result.next)});
+  if (const auto places = places_of(result); !places.empty())
+    members.push_back({"from", places_json(places)});
+  if (!result.dropped_places.empty()) {
+    std::string names;
+    for (const auto& name : result.dropped_places) names += (names.empty() ? "" : ", ") + quoted(name);
+    members.push_back({"dropped_places", "[" + names + "]"});
+  }
   if (result.bundle_digest) members.push_back({"bundle_digest", quoted(result.bundle_digest->label())});
   members.push_back({"digests", "{\"roots\": " + digests_of(result, DigestScope::root) +
                                     ", \"trees\": " + digests_of(result, DigestScope::tree) + "}"});

@@ -8,7 +8,9 @@
 #include "decant/base/text.hpp"
 #include "decant/base/threads.hpp"
 #include "decant/hash/hasher.hpp"
+#include "local_copy.hpp"
 #include "object_supply.hpp"
+#include "places.hpp"
 
 namespace decant::restore {
 
@@ -65,20 +67,29 @@ bool adopt_final(Prepared& p, const source::Object& object, progress::PartCounte
   return true;
 }
 
-// Brings one object into the cache; `bytes` gets what came in, also when it ends before its time.
+struct Brought {
+  std::uint64_t from_network = 0;
+  std::uint64_t from_local = 0;
+  std::vector<report::PlaceBytes> places;
+};
+
+// Brings one object into the cache; `brought` says what came in, also when it ends before its time.
 void fetch_object(Workshop& shop, const source::Object& object,
-                  const std::shared_ptr<progress::PartCounters>& counters, Others others,
-                  std::string& source_name, std::uint64_t& bytes) {
+                  const std::shared_ptr<progress::PartCounters>& counters, Others others, Brought& brought) {
   if (adopt_final(shop.prepared, object, *counters)) return;
+  if (const auto place = copy_from_local(shop, object, counters)) {
+    brought = {.from_local = object.size, .places = {{.place = *place, .bytes = object.size}}};
+    return;
+  }
   ObjectSupply supply{
       shop, object, nullptr, Keep::only_in_cache, counters, escape_for_display(object.path.str()), others};
-  const OnExit count{[&] { bytes = supply.bytes_from_network(); }};
+  const OnExit count{[&] { brought.from_network = supply.bytes_from_network(); }};
   for (;;) {
     const auto digest = drain(supply.open());
     if (digest == object.digest) break;
     supply.refuse(digest);
   }
-  source_name = supply.from();
+  brought.places = supply.from();
   shop.prepared.cache->finish(supply.release(), object.digest);
 }
 
@@ -110,7 +121,12 @@ void fill_cache(Prepared& p, report::Result& result) {
   for (std::size_t i = 0; i < p.parts.size(); ++i)
     if (p.parts[i].selected && left[i] == 0) result.parts[i].outcome = report::PartOutcome::unchanged;
   if (!missing.empty()) {
-    p.repository().probe(missing.front()->object);
+    std::optional<source::Object> first;
+    for (const auto* job : missing)
+      if (!first && local_holder(p, job->object) == nullptr) first = job->object;
+    const auto access = check_access(p, first);
+    if (access.problem) throw Error{*access.problem};
+    say_who_is_unreachable(p);
     const auto disk = fs::disk_facts(p.cache->path());
     if (!disk.writable || disk.free_bytes < total - present - copied)
       throw Error{Problem{
@@ -149,18 +165,20 @@ void fill_cache(Prepared& p, report::Result& result) {
     while (const auto item = queue.next()) {
       const auto& job = *missing[item->index];
       try {
-        std::string source_name;
+        Brought brought;
+        const auto add_up = [&] {
+          std::lock_guard lock{mutex};
+          auto& out = result.parts[job.parts.front()];
+          out.bytes_from_network += brought.from_network;
+          out.bytes_from_local += brought.from_local;
+          take_places(out, brought.places);
+        };
         {
-          std::uint64_t bytes = 0;
-          const OnExit add_up{[&] {
-            std::lock_guard lock{mutex};
-            result.parts[job.parts.front()].bytes_from_network += bytes;
-          }};
-          fetch_object(shop, job.object, counters[job.parts.front()], item->others, source_name, bytes);
+          const OnExit count{add_up};
+          fetch_object(shop, job.object, counters[job.parts.front()], item->others, brought);
         }
         std::lock_guard lock{mutex};
         for (const auto part : job.parts) {
-          if (!source_name.empty()) result.parts[part].source = source_name;
           if (--left[part] > 0 || result.parts[part].problem) continue;
           result.parts[part].outcome = report::PartOutcome::fetched;
           counters[part]->phase = progress::PartPhase::done;
@@ -182,6 +200,7 @@ void fill_cache(Prepared& p, report::Result& result) {
     }
   });
   threads.wait();
+  result.dropped_places = shop.dropped();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "decant/base/text.hpp"
 #include "decant/hash/hasher.hpp"
-#include "prepared.hpp"
+#include "places.hpp"
 
 namespace decant::restore {
 
@@ -54,6 +54,11 @@ void compare_with_request(const model::RestoreLock& lock, const Request& request
 
 std::string fetch_manifest(Prepared& p) {
   const auto& lock = p.lock;
+  const auto path = (lock.release_path / fs::RelPath::require(model::k_manifest_name, "manifest")).str();
+  for (const auto& name : {fs::RelPath::require(path, "manifest"), cache::Cache::manifest_path(lock)})
+    if (auto bytes =
+            read_pinned(p, {.path = name, .size = lock.manifest_size, .digest = lock.manifest_sha256}))
+      return std::move(*bytes);
   if (lock.manifest_origin == model::ManifestOrigin::local) {
     if (p.request.manifest) return p.request.manifest->bytes;
     throw Error{
@@ -63,7 +68,6 @@ std::string fetch_manifest(Prepared& p) {
                 .found = "no manifest",
                 .hint = "give the same file again with --manifest FILE"}};
   }
-  const auto path = (lock.release_path / fs::RelPath::require(model::k_manifest_name, "manifest")).str();
   auto bytes = p.repository().read_file(path, model::k_manifest_max_bytes, std::nullopt);
   if (!bytes)
     throw Error{

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "decant/base/text.hpp"
 
 namespace decant::restore {
@@ -12,6 +15,28 @@ namespace {
 std::string difference(const source::Object& object) {
   return object.digest.algorithm() == hash::Algorithm::sha256 ? "SHA-256 differs" : "git blob id differs";
 }
+
+// A place that cannot be read to the end is as good as one with other bytes: there are further places.
+class ForgivingReader final : public fetch::ObjectReader {
+ public:
+  ForgivingReader(std::unique_ptr<fetch::ObjectReader> reader, std::optional<Problem>& problem)
+      : reader_{std::move(reader)}, problem_{problem} {}
+
+  BlockPtr next() override {
+    if (problem_) return nullptr;
+    try {
+      return reader_->next();
+    } catch (const Error& error) {
+      problem_ = error.problem();
+      return nullptr;
+    }
+  }
+  hash::Digest digest() override { return problem_ ? hash::Digest{} : reader_->digest(); }
+
+ private:
+  std::unique_ptr<fetch::ObjectReader> reader_;
+  std::optional<Problem>& problem_;
+};
 
 }  // namespace
 
@@ -29,7 +54,7 @@ fetch::ObjectReader& ObjectSupply::open() {
   auto& p = shop_.prepared;
   reader_.reset();
   if (!download_) {
-    if (keep_ != Keep::only_in_cache && (open_cached() || (!p.request.offline && open_in_place()))) {
+    if (keep_ != Keep::only_in_cache && (open_cached() || open_in_place())) {
       read_file();
       return *reader_;
     }
@@ -65,45 +90,59 @@ bool ObjectSupply::open_cached() {
 }
 
 bool ObjectSupply::open_in_place() {
-  const auto sources = shop_.sources();
-  for (; next_source_ < sources.size(); ++next_source_) {
-    auto fd = sources[next_source_]->open_in_place(object_);
+  for (;;) {
+    auto* place = shop_.place_to_read(next_place_, next_place_);
+    if (place == nullptr) return false;
+    auto fd = place->open_in_place(object_);
     if (!fd) continue;
     fd_ = std::move(*fd);
-    read_in_place_ = sources[next_source_];
+    read_in_place_ = place;
     return true;
   }
-  return false;
 }
 
 void ObjectSupply::read_file() {
   reader_ = fetch::read_file(fd_.get(), object_.path.str(), object_, shop_.budget, counters_,
                              shop_.prepared.stop());
+  unreadable_.reset();
+  if (read_in_place_ != nullptr && !shop_.is_last(*read_in_place_))
+    reader_ = std::make_unique<ForgivingReader>(std::move(reader_), unreadable_);
+}
+
+bool ObjectSupply::has_local_places() const {
+  return std::ranges::any_of(shop_.prepared.services.places, &source::Source::is_local);
 }
 
 void ObjectSupply::throw_not_here() const {
-  throw Error{
-      Problem{.kind = ErrorKind::incomplete,
-              .thing = fmt::format("{} is not in the cache, and --offline forbids to fetch it",
-                                   escape_for_display(object_.path.str())),
-              .expected = fmt::format("{} {}", to_string(object_.digest.algorithm()), object_.digest.hex()),
-              .found = "no such file",
-              .hint = "run decant fetch where there is a network, then this line again"}};
+  throw Error{Problem{
+      .kind = ErrorKind::incomplete,
+      .thing = fmt::format(
+          "{} is {}, and --offline forbids to fetch it", escape_for_display(object_.path.str()),
+          has_local_places() ? "neither in the cache nor, undamaged, in a local place" : "not in the cache"),
+      .expected = fmt::format("{} {}", to_string(object_.digest.algorithm()), object_.digest.hex()),
+      .found = "no such file",
+      .hint = "run decant fetch where there is a network, then this line again"}};
 }
 
-std::string ObjectSupply::from() const {
-  if (download_) return download_->source_name();
-  return read_in_place_ != nullptr ? read_in_place_->name() : "cache";
+std::vector<report::PlaceBytes> ObjectSupply::from() const {
+  if (!download_)
+    return {{.place = read_in_place_ != nullptr ? read_in_place_->name() : "cache", .bytes = object_.size}};
+  std::vector<report::PlaceBytes> places;
+  for (const auto& share : download_->shares())
+    places.push_back({.place = share.source, .bytes = share.bytes});
+  return places;
+}
+
+std::string ObjectSupply::place_words() const {
+  if (download_) return download_->source_name().empty() ? "an earlier run" : download_->source_name();
+  return read_in_place_ != nullptr ? read_in_place_->name() : "the cache " + shop_.prepared.cache->path();
 }
 
 void ObjectSupply::refuse(const hash::Digest& found) {
-  std::string from = this->from();
-  if (!download_ && read_in_place_ == nullptr) from = "the cache " + shop_.prepared.cache->path();
-  if (from.empty()) from = "an earlier run";
   Problem problem{.kind = ErrorKind::integrity,
                   .thing = fmt::format("{}: {}", escape_for_display(object_.path.str()), difference(object_)),
                   .expected = object_.digest.hex(),
-                  .found = fmt::format("{} from {}", found.hex(), from),
+                  .found = fmt::format("{} from {}", found.hex(), place_words()),
                   .hint = {}};
   if (download_) return refuse_download(std::move(problem), found);
   return read_in_place_ != nullptr ? refuse_in_place(std::move(problem)) : refuse_cached(std::move(problem));
@@ -113,7 +152,7 @@ void ObjectSupply::refuse_cached(Problem problem) {
   auto& p = shop_.prepared;
   say(p.request.offline ? "the cached file is damaged" : "the cached file is damaged; it is fetched again");
   p.cache->remove_bad_final(object_.digest, fd_.get());
-  if (p.request.offline) {
+  if (p.request.offline && !has_local_places()) {
     problem.hint = "run decant fetch where there is a network: it brings it anew";
     throw Error{std::move(problem)};
   }
@@ -121,13 +160,18 @@ void ObjectSupply::refuse_cached(Problem problem) {
 }
 
 void ObjectSupply::refuse_in_place(Problem problem) {
-  const std::string name = read_in_place_->name();
-  read_in_place_ = nullptr;
-  if (++next_source_ == shop_.sources().size()) {
+  const auto& place = *std::exchange(read_in_place_, nullptr);
+  if (shop_.is_last(place)) {
     problem.hint = "the directory's copy is damaged or of another release; copy it anew";
     throw Error{std::move(problem)};
   }
-  say(fmt::format("the copy of {} is another one; going on without it", name));
+  if (unreadable_) {
+    say(fmt::format("the copy in {} cannot be read ({}); going on without it", place.name(),
+                    unreadable_->thing));
+  } else {
+    say(fmt::format("the copy in {} is damaged or another file; going on without it", place.name()));
+  }
+  shop_.count_lie(place);
 }
 
 void ObjectSupply::refuse_download(Problem problem, const hash::Digest& found) {
@@ -147,6 +191,12 @@ void ObjectSupply::refuse_download(Problem problem, const hash::Digest& found) {
 
 void ObjectSupply::say(const std::string& what) const {
   shop_.prepared.reporter().message(progress::Level::warning, fmt::format("{}: {}", label_, what));
+}
+
+void take_places(report::PartResult& result, const std::vector<report::PlaceBytes>& places) {
+  for (const auto& one : places) report::add_place(result.from, one.place, one.bytes);
+  result.source.clear();
+  for (const auto& one : result.from) result.source += (result.source.empty() ? "" : ", ") + one.place;
 }
 
 hash::Digest drain(fetch::ObjectReader& reader) {

@@ -38,7 +38,8 @@ class ObjectSupply {
 
   bool is_download() const { return download_ != nullptr; }
   std::uint64_t bytes_from_network() const { return download_ ? download_->fetched_bytes() : 0; }
-  std::string from() const;  // for the summary; empty: nothing had to be fetched
+  // Where the object came from, for the summary; empty: nothing had to be fetched.
+  std::vector<report::PlaceBytes> from() const;
   // The download's partial, complete and of the right digest.
   cache::Partial release() { return download_->release(); }
 
@@ -52,6 +53,8 @@ class ObjectSupply {
   void refuse_in_place(Problem problem);
   void refuse_download(Problem problem, const hash::Digest& found);
   void say(const std::string& what) const;
+  std::string place_words() const;
+  bool has_local_places() const;
 
   Workshop& shop_;
   const source::Object object_;
@@ -61,13 +64,17 @@ class ObjectSupply {
   const std::string label_;
   const Others others_;
   bool skip_cached_ = false;
-  std::size_t next_source_ = 0;  // sources before it were read in place, and had other bytes
+  std::size_t next_place_ = 0;  // places before it do not have the object, or have other bytes
   Fd fd_;
   source::Source* read_in_place_ = nullptr;
+  std::optional<Problem> unreadable_;  // what kept that place from being read to its end
   std::shared_ptr<fetch::Download> download_;
   std::optional<hash::Digest> wrong_before_;  // of the last download
   std::unique_ptr<fetch::ObjectReader> reader_;
 };
+
+// Notes in the result where an object came from.
+void take_places(report::PartResult& result, const std::vector<report::PlaceBytes>& places);
 
 // Reads to the end and tells the digest; for bytes that nothing else consumes.
 hash::Digest drain(fetch::ObjectReader& reader);

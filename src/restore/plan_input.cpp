@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "decant/base/text.hpp"
-#include "prepared.hpp"
+#include "places.hpp"
 
 namespace decant::restore {
 
@@ -23,53 +23,93 @@ std::uint64_t memory_available() {
   return 0;
 }
 
-// The first object that would have to come from the source.
+// The files of a part that are neither in place, staged nor in the cache, until `visit` says false.
+void each_missing_file(const Prepared& p, const PartWork& part,
+                       const std::function<bool(const source::Object&)>& visit) {
+  const auto& root = p.root_dirs.at(part.spec.root);
+  const auto& staging = p.staging_dirs.at(part.spec.root);
+  const auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
+  for (const auto& file : part.files) {
+    if (is_placed(root, file) || is_placed(tree, file)) continue;
+    if (p.cache && p.cache->look(file.digest, file.size).complete) continue;
+    if (!visit({.path = file.repo_path, .size = file.size, .digest = file.digest})) return;
+  }
+}
+
+// The first object that would have to come over a network.
 std::optional<source::Object> first_missing(const Prepared& p) {
+  std::optional<source::Object> first;
   for (const auto& part : p.parts) {
     if (!part.has_work()) continue;
     if (part.is_archive() && part.state == plan::PartState::cached) continue;
-    if (part.is_archive())
-      return source::Object{
-          .path = part.spec.file.path, .size = *part.spec.file.size, .digest = *part.spec.file.digest};
-    const auto& root = p.root_dirs.at(part.spec.root);
-    const auto& staging = p.staging_dirs.at(part.spec.root);
-    const auto tree = staging ? staging->open_dir_if_there(tree_dir(part)) : std::nullopt;
-    for (const auto& file : part.files) {
-      if (is_placed(root, file) || is_placed(tree, file)) continue;
-      if (p.cache && p.cache->look(file.digest, file.size).complete) continue;
-      return source::Object{.path = file.repo_path, .size = file.size, .digest = file.digest};
-    }
+    if (part.is_archive()) return part.object();
+    each_missing_file(p, part, [&](const source::Object& object) {
+      // An empty file comes from nowhere.
+      if ((object.size > 0 || p.request.offline) && local_holder(p, object) == nullptr) first = object;
+      return !first;
+    });
+    if (first) return first;
   }
-  return std::nullopt;
+  return first;
 }
 
-void check_access(Prepared& p, plan::PlanInput& input) {
+void ask_for_access(Prepared& p, plan::PlanInput& input) {
   if (!p.problems.empty()) {
     input.access = "not checked: the release cannot be restored as it is";
     return;
   }
-  const auto object = first_missing(p);
-  if (!object) {
-    input.access = "not needed: nothing to fetch";
-    return;
-  }
-  try {
-    if (p.request.offline) {
-      input.problems.push_back({.kind = ErrorKind::incomplete,
-                                .thing = "not everything is in the cache, and --offline forbids to fetch it",
-                                .expected = "all parts in the cache",
-                                .found = "at least " + object->path.str() + " missing",
-                                .hint = "run decant fetch where there is a network"});
-      input.access = "not checked: offline";
-      return;
+  auto access = check_access(p, first_missing(p));
+  input.access = std::move(access.words);
+  if (!access.problem) return;
+  const bool is_unknown = access.problem->kind == ErrorKind::usage;  // a source that nobody names
+  if (is_unknown) input.access = "not checked";
+  // The conflicts come first: they stand whatever the line says.
+  if (!is_unknown || input.conflicts.empty()) input.problems.push_back(std::move(*access.problem));
+}
+
+// What further local places hold of what is missing, by name and size.
+void look_elsewhere(Prepared& p) {
+  if (std::ranges::none_of(p.services.places, &source::Source::is_local)) return;
+  std::map<std::string, std::uint64_t> held;
+  const auto count = [&](PartWork& part, const source::Object& object) {
+    const auto* place = local_holder(p, object);
+    if (place == nullptr) return false;
+    const std::string name = place->name();
+    if (std::ranges::find(part.elsewhere, name) == part.elsewhere.end()) part.elsewhere.push_back(name);
+    part.elsewhere_bytes += object.size;
+    held[name] += object.size;
+    return true;
+  };
+  for (auto& part : p.parts) {
+    p.stop().throw_if_requested();
+    part.elsewhere_bytes = 0;
+    part.elsewhere.clear();
+    if (!part.has_work() || part.state == plan::PartState::cached) continue;
+    if (part.is_archive()) {
+      if (count(part, part.object())) {
+        part.present_bytes = part.size();
+        part.state = plan::PartState::cached;
+      }
+      continue;
     }
-    p.repository().probe(*object);
-    input.access = "granted";
-  } catch (const Error& error) {
-    const bool is_unknown = error.kind() == ErrorKind::usage;  // a source that nobody names
-    input.access = is_unknown ? "not checked" : "refused";
-    // The conflicts come first: they stand whatever the line says.
-    if (!is_unknown || input.conflicts.empty()) input.problems.push_back(error.problem());
+    bool all = true;
+    each_missing_file(p, part, [&](const source::Object& object) {
+      if (!count(part, object)) all = false;
+      return true;
+    });
+    const std::uint64_t here = std::min(part.present_bytes, part.size() - part.elsewhere_bytes);
+    part.present_bytes = here + part.elsewhere_bytes;
+    if (part.elsewhere_bytes == 0) continue;
+    part.state = all ? plan::PartState::cached : plan::PartState::partial;
+    if (all) part.present_bytes = part.size();
+  }
+  for (const auto* place : p.services.places) {
+    if (!place->is_local()) continue;
+    const auto it = held.find(place->name());
+    p.place_facts.push_back(
+        {.place = place->name(),
+         .answer = it == held.end() ? std::string{"holds nothing of what is missing"}
+                                    : fmt::format("holds {} of what is missing", format_size(it->second))});
   }
 }
 
@@ -86,6 +126,8 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
   facts.state = part.state;
   facts.present_bytes = part.present_bytes;
   facts.in_place_bytes = part.in_place_bytes;
+  facts.elsewhere_bytes = part.elsewhere_bytes;
+  facts.elsewhere = part.elsewhere;
   const bool in_place = p.lock.source.kind == model::SourceKind::directory;
   facts.keeps_download = part.is_archive()
                              ? p.request.cache.has_value() && !in_place
@@ -96,6 +138,8 @@ plan::PartFacts facts_of(const Prepared& p, const PartWork& part) {
     if (facts.state == plan::PartState::missing || facts.state == plan::PartState::partial)
       facts.state = plan::PartState::cached;
   }
+  // Read in place as well: nothing of it is kept.
+  if (part.is_archive() && !part.elsewhere.empty()) facts.keeps_download = false;
   facts.partial_selection = part.selected && !p.selection.wants_whole_part(part.spec);
   facts.window_log = part.spec.window_log;
   if (!part.is_archive()) {
@@ -135,11 +179,16 @@ plan::Plan plan_of(Prepared& p) {
       source.kind == model::SourceKind::hub
           ? fmt::format("{}{} at {}", source.repo_type == model::RepoType::dataset ? "datasets/" : "",
                         source.repo, source.endpoint)
+      : source.kind == model::SourceKind::mirror
+          ? source.endpoint
           : (p.has_repository() ? p.repository().describe() : std::string{to_string(source.kind)});
   input.release_id = p.lock.release_id;
   input.commit = source.commit;
   input.requested_revision = source.requested_revision;
   input.loose = p.manifest.loose;
+  p.place_facts.clear();
+  p.unreachable.clear();
+  look_elsewhere(p);
   for (const auto& part : p.parts) {
     input.parts.push_back(facts_of(p, part));
     if (part.problem) input.problems.push_back(*part.problem);
@@ -168,7 +217,8 @@ plan::Plan plan_of(Prepared& p) {
         "{}: expected {}, found {}", escape_for_display(p.roots.at(conflict.root).path + "/" + conflict.path),
         conflict.expected, conflict.found));
   }
-  check_access(p, input);
+  ask_for_access(p, input);
+  input.places = p.place_facts;
   input.command_line = p.request.command_line ? p.request.command_line(source.commit) : std::string{};
   return plan::make_plan(std::move(input));
 }

@@ -188,6 +188,11 @@ void find_lock(Prepared& p) {
       return lock.source.commit != *p.request.revision &&
              lock.source.requested_revision != *p.request.revision;
     });
+  // Of several mirrors with one release, the one that was named.
+  if (locks.size() > 1 && p.request.asked->kind == model::SourceKind::mirror)
+    std::erase_if(locks, [&](const model::RestoreLock& lock) {
+      return lock.source.endpoint != p.request.asked->endpoint;
+    });
   if (locks.empty())
     throw Error{
         Problem{.kind = ErrorKind::incomplete,
@@ -213,7 +218,9 @@ report::Result describe(const Prepared& p, std::string command) {
   result.release_id = p.lock.release_id;
   result.commit = p.lock.source.commit;
   result.source = p.lock.source.kind == model::SourceKind::hub ? p.lock.source.repo
-                                                               : std::string{to_string(p.lock.source.kind)};
+                  : p.lock.source.kind == model::SourceKind::mirror
+                      ? p.lock.source.endpoint
+                      : std::string{to_string(p.lock.source.kind)};
   result.manifest_sha256 = p.lock.manifest_sha256.hex();
   result.lock_digest = p.lock_digest.hex();
   result.subset = !p.selection.is_everything();

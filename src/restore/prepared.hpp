@@ -26,8 +26,10 @@ struct PartWork {
   bool selected = true;
 
   plan::PartState state = plan::PartState::missing;
-  std::uint64_t present_bytes = 0;   // need not be fetched
-  std::uint64_t in_place_bytes = 0;  // of these, in the root or staged: need not be written either
+  std::uint64_t present_bytes = 0;     // need not be fetched
+  std::uint64_t in_place_bytes = 0;    // of these, in the root or staged: need not be written either
+  std::uint64_t elsewhere_bytes = 0;   // of these, in further local places: read there, and written
+  std::vector<std::string> elsewhere;  // their names
   std::optional<state::PartRecord> record;
   std::optional<model::PartIndex> index;
   // Entries (by index position) that must be staged; empty with stage_all false: nothing to stage.
@@ -63,8 +65,10 @@ struct Prepared {
   std::map<std::string, std::optional<fs::DirHandle>> staging_dirs;  // left by an earlier run
   std::vector<PartWork> parts;
   std::optional<cache::Cache> cache;
-  std::vector<report::Conflict> conflicts;  // known beforehand; filled by make_plan()
-  std::vector<Problem> problems;            // found while preparing; they stand in the way of the whole run
+  std::vector<report::Conflict> conflicts;    // known beforehand; filled by make_plan()
+  std::vector<Problem> problems;              // found while preparing; they stand in the way of the whole run
+  std::vector<plan::PlaceFacts> place_facts;  // what further places said, or hold
+  std::vector<source::Source*> unreachable;   // of the further places: not asked again in this run
 
   // Opens it at first use; checks that it is the locked release.
   source::Repository& repository();

@@ -75,9 +75,25 @@ model::ReleaseManifest loose_release(Prepared& p, const fs::RelPath& prefix, con
   return manifest_from_locked_files(p.lock);
 }
 
+// A mirror says nothing about its files: all figures are the manifest's.
+void take_parts_of_mirror(Prepared& p) {
+  for (const auto& part : p.manifest.parts) {
+    if (!part.file.size || !part.file.digest)
+      throw Error{Problem{.kind = ErrorKind::state,
+                          .thing = fmt::format("part {} ({}): a mirror tells neither sizes nor digests",
+                                               part.name, escape_for_display(part.file.path.str())),
+                          .expected = "size and sha256 of every part in the manifest",
+                          .found = part.file.size ? "no sha256" : "no size",
+                          .hint = "add them to the manifest, or restore from the hub, which knows them"}};
+    p.lock.parts.push_back(
+        {.name = part.name, .path = part.file.path, .size = *part.file.size, .digest = *part.file.digest});
+  }
+}
+
 // What the repo says about the parts: completes a local manifest, and catches one that the repo contradicts.
 void complete_parts(Prepared& p) {
   auto& repo = p.repository();
+  if (repo.kind() == model::SourceKind::mirror) return take_parts_of_mirror(p);
   std::vector<std::string> paths;
   for (const auto& part : p.manifest.parts) paths.push_back(part.file.path.str());
   const auto listing = repo.paths_info(paths);
@@ -155,6 +171,16 @@ void complete_parts(Prepared& p) {
       .hint = hint}};
 }
 
+[[noreturn]] void no_manifest_on_mirror(const source::Repository& mirror, const std::string& path) {
+  throw Error{Problem{.kind = ErrorKind::access,
+                      .thing = fmt::format("{}: no release there", mirror.describe()),
+                      .expected = escape_for_display(path),
+                      .found = "HTTP 404",
+                      .hint =
+                          "a mirror has no listing: name the folder that holds release_manifest.json with "
+                          "--release, or give a manifest with --manifest"}};
+}
+
 }  // namespace
 
 void resolve_release(Prepared& p) {
@@ -183,7 +209,9 @@ void resolve_release(Prepared& p) {
   } else {
     const auto path = (release / fs::RelPath::require(model::k_manifest_name, "manifest")).str();
     auto bytes = repo.read_file(path, model::k_manifest_max_bytes, std::nullopt);
-    if (!bytes) {
+    if (!bytes && repo.kind() == model::SourceKind::mirror) {
+      no_manifest_on_mirror(repo, path);
+    } else if (!bytes) {
       const auto listing = repo.list("");
       const auto folders = manifests_in(listing);
       if (p.request.release || !folders.empty()) no_manifest_there(p, repo, release, folders);

@@ -6,6 +6,7 @@
 #include "decant/base/text.hpp"
 #include "decant/base/threads.hpp"
 #include "decant/publish/publish.hpp"
+#include "places.hpp"
 #include "staging.hpp"
 
 namespace decant::restore {
@@ -35,6 +36,7 @@ class RestoreRun {
       result_.bytes_from_network += part.bytes_from_network;
     }
     result_.bytes_written = shop_.bytes_written;
+    result_.dropped_places = shop_.dropped();
     result_.seconds = std::chrono::duration<double>(p_.services.clock->now() - started).count();
     if (result_.verdict.empty()) result_.verdict = verdict();
     return std::move(result_);
@@ -80,6 +82,7 @@ class RestoreRun {
       p_.reporter().message(progress::Level::info,
                             fmt::format("{} is commit {}; it is pinned in restore_lock.json",
                                         escape_for_display(source.requested_revision), source.commit));
+    say_who_is_unreachable(p_);
     open_bundle_for_writing();
     p_.reporter().totals(plan.fetch_total + plan.present_total, plan.present_total);
     p_.reporter().phase("fetch");

@@ -104,7 +104,7 @@ void stage_archive(Workshop& shop, state::Bundle& bundle, const OpenRoot& root, 
         if (state.landed == unpack::Landed::staged) ++result.written;
         if (state.landed == unpack::Landed::adopted) ++result.adopted;
       }
-      result.source = supply.from();
+      take_places(result, supply.from());
       if (!supply.is_download()) result.bytes_from_local = object.size;
       if (supply.is_download() && keep == Keep::in_cache) p.cache->finish(supply.release(), object.digest);
       record_staged(shop, bundle, root, part, std::move(unpacked.index), unpacked.states);

@@ -153,9 +153,9 @@ class FileStager {
     return digest;
   }
 
-  void set_source(const std::string& name) {
+  void set_source(const std::vector<report::PlaceBytes>& places) {
     std::lock_guard lock{mutex_};
-    if (result_.source.empty()) result_.source = name;
+    take_places(result_, places);
   }
 
   std::atomic<std::uint64_t> network_bytes_{0};

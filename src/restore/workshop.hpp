@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -18,9 +19,17 @@ class Workshop {
  public:
   explicit Workshop(Prepared& prepared);
 
-  // The places that may have the objects, in order of preference; the repo's own is the last.
-  std::vector<source::Source*> sources();
+  // Places that are read in place, by number from 0: the further local ones, then the repo's own if it is a
+  // directory. nullptr: there are no more. `next` is the place's number plus one.
+  source::Source* place_to_read(std::size_t number, std::size_t& next);
+  // True when it is the repo's own: behind it there is nothing.
+  bool is_last(const source::Source& place);
+  // A local place had wrong bytes. After two such objects it is used no more in this run.
+  void count_lie(const source::Source& place);
+  // Over the further places that need a network, and the repo's own as the last.
   fetch::Downloader& downloader();
+  // Places that were dropped in this run.
+  std::vector<std::string> dropped();
 
   Prepared& prepared;
   ByteBudget budget;
@@ -29,7 +38,15 @@ class Workshop {
   int lanes;
 
  private:
+  class OwnPlace;
+  source::Source& own_place();
+
   std::mutex mutex_;
+  std::map<const source::Source*, int> lies_;
+  std::unique_ptr<source::Source> own_;  // the repo's own, opened at its first use
+  source::Source* own_directory_ = nullptr;
+  std::vector<std::string> dropped_;
+  std::mutex repository_mutex_;  // of the first use of the repo, from whichever thread
   std::unique_ptr<fetch::Downloader> downloader_;
 };
 

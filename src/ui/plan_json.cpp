@@ -53,6 +53,7 @@ std::string part_json(const plan::PartFacts& part) {
   line.flag("partial_selection", part.partial_selection);
   line.optional("unpacked_bytes", part.unpacked_bytes).optional("entries", part.entries);
   line.flag("has_list", part.has_list);
+  line.number("elsewhere_bytes", part.elsewhere_bytes).texts("elsewhere", part.elsewhere);
   return line.str();
 }
 
@@ -91,6 +92,9 @@ std::string render_plan_json(const plan::Plan& plan) {
   std::string text = head.str();
   for (const auto& [root, path] : input.root_suggestions) {
     text += Line{"plan_root_suggestion"}.text("root", root).text("path", path).str();
+  }
+  for (const plan::PlaceFacts& place : input.places) {
+    text += Line{"plan_place"}.text("place", place.place).text("answer", place.answer).str();
   }
   for (const plan::PartFacts& part : input.parts) text += part_json(part);
   for (const plan::FileSystemPlan& file_system : plan.file_systems) text += file_system_json(file_system);

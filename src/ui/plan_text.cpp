@@ -35,7 +35,22 @@ std::string head(const plan::PlanInput& input, const Paint& paint) {
     text += '\n';
   }
   if (!input.access.empty()) text += "  access  " + escape_for_display(input.access) + '\n';
+  for (const plan::PlaceFacts& place : input.places) {
+    text +=
+        fmt::format("  from    {}: {}\n", escape_for_display(place.place), escape_for_display(place.answer));
+  }
   return text;
+}
+
+// What of the part lies in further local places.
+std::string elsewhere(const plan::PartFacts& part) {
+  if (part.elsewhere.empty()) return {};
+  std::string names;
+  for (const std::string& name : part.elsewhere)
+    names += (names.empty() ? "" : ", ") + escape_for_display(name);
+  return part.elsewhere_bytes == part.size
+             ? ", " + names
+             : fmt::format(", {} of it in {}", format_size(part.elsewhere_bytes), names);
 }
 
 std::string state_words(const plan::PartFacts& part) {
@@ -45,8 +60,10 @@ std::string state_words(const plan::PartFacts& part) {
     case plan::PartState::missing:
       return "missing";
     case plan::PartState::partial:
-      return fmt::format("partial, {} of {}", format_size(part.present_bytes), format_size(part.size));
+      return fmt::format("partial, {} of {}{}", format_size(part.present_bytes), format_size(part.size),
+                         elsewhere(part));
     case plan::PartState::cached:
+      if (!part.elsewhere.empty()) return "read in place" + elsewhere(part);
       return part.keeps_download ? "cached" : "read in place";
     case plan::PartState::staged:
       return "staged";

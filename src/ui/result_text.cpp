@@ -225,6 +225,25 @@ std::string totals_line(const report::Result& result) {
                      format_duration(static_cast<std::uint64_t>(result.seconds)));
 }
 
+// "18.2 GB from dir:/mnt/usb, 2.1 GB from the hub"; nothing when all came from the hub.
+std::string places_line(const report::Result& result) {
+  const auto places = report::places_of(result);
+  const bool is_plain = places.empty() || (places.size() == 1 && places.front().place == "hub");
+  std::string text;
+  if (!is_plain) {
+    for (const report::PlaceBytes& one : places) {
+      const bool takes_article = one.place == "hub" || one.place == "cache" || one.place == "directory";
+      text += fmt::format("{}{} from {}{}", text.empty() ? "" : ", ", format_size(one.bytes),
+                          takes_article ? "the " : "", escape_for_display(one.place));
+    }
+    text += '\n';
+  }
+  for (const std::string& name : result.dropped_places)
+    text += fmt::format("Not used to the end: {}, which had wrong bytes or did not answer\n",
+                        escape_for_display(name));
+  return text;
+}
+
 }  // namespace
 
 std::string render_result(const report::Result& result, int exit_code, bool color) {
@@ -240,7 +259,7 @@ std::string render_result(const report::Result& result, int exit_code, bool colo
   block(note_list(result));
   block(tree_table(result) + basis_lines(result) + size_only_line(result, paint));
   block(digest_table(result));
-  std::string end = totals_line(result);
+  std::string end = totals_line(result) + places_line(result);
   if (result.subset) end += "Subset: the selection left some entries out.\n";
   if (!result.verdict.empty()) {
     std::string verdict = escape_for_display(result.verdict);

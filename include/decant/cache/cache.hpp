@@ -91,6 +91,8 @@ class Cache {
   void finish(Partial partial, const hash::Digest& digest);
 
   void write_lock(const model::RestoreLock& lock);
+  // Where in a cache the manifest of a lock lies: also in one that a mirror serves.
+  static fs::RelPath manifest_path(const model::RestoreLock& lock);
   // All locks for a repo and release; any commit. Damaged ones are left out.
   std::vector<model::RestoreLock> find_locks(const model::LockSource& like, const fs::RelPath& release) const;
   // The exact manifest bytes beside a lock; nullopt when missing or not what the lock pins.

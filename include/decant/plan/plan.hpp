@@ -36,7 +36,9 @@ struct PartFacts {
   PartState state = PartState::missing;
   std::uint64_t in_place_bytes =
       0;  // content that is in the root or staged already: nothing is written for it
-  std::uint64_t present_bytes = 0;  // landed, cached or in place
+  std::uint64_t present_bytes = 0;     // landed, cached or in place
+  std::uint64_t elsewhere_bytes = 0;   // of these, in further local places: read there, and written here
+  std::vector<std::string> elsewhere;  // their names
   bool keeps_download =
       true;  // the bytes stay in the cache; false: they land in staging or are read in place
   bool partial_selection = false;  // a glob wants only some entries; the whole part is fetched all the same
@@ -45,6 +47,12 @@ struct PartFacts {
   std::optional<std::uint64_t> entries;
   bool has_list = false;  // an index or name list: conflicts can be known beforehand
   std::optional<int> window_log;
+};
+
+// A further place (--from): what it said when it was asked, or what it holds.
+struct PlaceFacts {
+  std::string place;
+  std::string answer;
 };
 
 struct PlanInput {
@@ -65,7 +73,8 @@ struct PlanInput {
   std::size_t conflicts_between_parts = 0;  // of these, contradictions within the release
   std::vector<Problem> problems;            // access and others, found while gathering
   std::string access;                       // "granted", "not checked: offline", …
-  std::string command_line;                 // the restore line with the full commit, last line of the plan
+  std::vector<PlaceFacts> places;
+  std::string command_line;  // the restore line with the full commit, last line of the plan
 };
 
 // What one file system has to carry.

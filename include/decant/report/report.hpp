@@ -80,6 +80,14 @@ struct VerifyCounts {
 enum class PartOutcome { published, unchanged, staged, fetched, pending, skipped, conflict, failed };
 std::string_view to_string(PartOutcome outcome) noexcept;
 
+// What one place brought: "hub", "cache", "dir:/mnt/usb", the address of a mirror.
+struct PlaceBytes {
+  std::string place;
+  std::uint64_t bytes = 0;
+};
+// Adds to the place's entry, or appends one.
+void add_place(std::vector<PlaceBytes>& places, const std::string& place, std::uint64_t bytes);
+
 struct PartResult {
   std::string name;
   PartOutcome outcome = PartOutcome::pending;
@@ -87,9 +95,10 @@ struct PartResult {
   std::uint64_t bytes_from_network = 0;
   std::uint64_t bytes_from_local = 0;
   std::uint64_t entries = 0;
-  std::uint64_t written = 0;  // entries created by this run
-  std::uint64_t adopted = 0;  // identical content that was already there
-  std::string source;         // what it came from; empty when nothing was fetched
+  std::uint64_t written = 0;     // entries created by this run
+  std::uint64_t adopted = 0;     // identical content that was already there
+  std::string source;            // what it came from, all places; empty when nothing was fetched
+  std::vector<PlaceBytes> from;  // the same with bytes
   std::optional<Problem> problem;
 };
 
@@ -126,7 +135,11 @@ struct Result {
   std::uint64_t bytes_from_network = 0;
   std::uint64_t bytes_written = 0;
   double seconds = 0;
+  // Places that were not asked any more in this run: they lied twice, or did not answer.
+  std::vector<std::string> dropped_places;
 };
+// What each place brought, over all parts, in order of first use.
+std::vector<PlaceBytes> places_of(const Result& result);
 
 // The exit status, computed from every item: problems, conflicts, findings, parts that are not there, signal.
 // Never 0 because nothing said otherwise: a part pending, staged only or failed gives its code. Command

@@ -62,6 +62,9 @@ struct Services {
   // the lock says when SOURCE was left out. Throws Error{usage} when it cannot know the place.
   std::function<std::unique_ptr<source::Repository>(const std::optional<model::LockSource>& locked)>
       open_repository;
+  // Further places that may have the objects, tried in this order before the repo's own; local ones first,
+  // read in place. They outlive what was prepared with them.
+  std::vector<source::Source*> places;
   Clock* clock = nullptr;
   progress::Reporter* reporter = nullptr;
   const Stop* stop = nullptr;

@@ -35,7 +35,6 @@ enum class ReadEnd {
   wrong_object,   // size, commit or range differ from what was asked: the source has other bytes
   absent,         // this place does not have it, which is no fault of it
   failed,         // not worth another try: problem says why (access, tls, gone)
-  absent,         // this place does not have it; nothing is wrong
 };
 
 struct ReadOutcome {

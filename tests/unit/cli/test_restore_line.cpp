@@ -72,13 +72,14 @@ TEST_CASE("the restore line holds every option that changes what is done or how"
         .roots = {"x=/x", "y=/y z"},
         .runtime_root = "/tmp",
         .cache = "none",
+        .from = {"dir:/mnt/a b", "http://mirror/x"},
         .only = {"media", "a/*"},
         .skip = {"runtime"},
         .reextract = true,
         .offline = true,
         .endpoint = "http://[::1]:1"},
        "decant restore org/name --repo-type model --release 'r 1' --revision c0 --manifest m.json --loose "
-       "--bundle b --runtime-root /tmp --root x=/x --root 'y=/y z' --download-cache none --only media "
+       "--bundle b --runtime-root /tmp --root x=/x --root 'y=/y z' --download-cache none --from 'dir:/mnt/a b' --from http://mirror/x --only media "
        "--only 'a/*' --skip runtime --endpoint 'http://[::1]:1' --reextract --offline"},
   };
   for (const auto& row : rows) {

@@ -106,7 +106,7 @@ TEST_CASE("SOURCE that is neither is refused, and the forms are shown") {
                                  "s3://bucket/key",
                                  "ms://org/name",
                                  "https://huggingface.co/org/name",
-                                 "http://mirror/r1"}) {
+                                 "https://hf.co/datasets/org/name"}) {
     DYNAMIC_SECTION("'" << text << "'") {
       try {
         parse_source(text);
@@ -117,6 +117,13 @@ TEST_CASE("SOURCE that is neither is refused, and the forms are shown") {
       }
     }
   }
+}
+
+TEST_CASE("an http address is a mirror") {
+  const auto source = parse_source("http://mirror/r1");
+  CHECK(source.kind == model::SourceKind::mirror);
+  CHECK(source.mirror == "http://mirror/r1");
+  CHECK(without_revision("http://mirror/a@b") == "http://mirror/a@b");
 }
 
 }  // namespace decant::cli

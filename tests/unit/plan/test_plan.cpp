@@ -56,6 +56,17 @@ PartFacts not_kept(PartFacts part) {
 
 }  // namespace
 
+TEST_CASE("files that lie in a local place are written, not fetched") {
+  PlanInput input = shared(100, {not_kept(in_state(placed("data", 10), PartState::partial, 6))});
+  input.parts[0].elsewhere_bytes = 6 * k_gb;
+  const auto plan = plan::make_plan(input);
+  REQUIRE(plan.file_systems.size() == 1);
+  CHECK(plan.fetch_total == 4 * k_gb);
+  CHECK(plan.file_systems[0].to_fetch == 4 * k_gb);
+  CHECK(plan.file_systems[0].to_write == 6 * k_gb);
+  CHECK(plan.file_systems[0].peak == 10 * k_gb);
+}
+
 TEST_CASE("what a part adds depends on its state and on where its bytes stay") {
   struct Row {
     const char* name;

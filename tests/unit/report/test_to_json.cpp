@@ -32,7 +32,8 @@ Result sample() {
                    .entries = 3,
                    .written = 2,
                    .adopted = 1,
-                   .source = "hub"},
+                   .source = "hub, dir:/mnt/usb",
+                   .from = {{"hub", 4}, {"dir:/mnt/usb", 5}}},
                   {.name = "rt",
                    .outcome = PartOutcome::failed,
                    .problem = Problem{.kind = ErrorKind::integrity,
@@ -124,6 +125,19 @@ TEST_CASE("the summary line is the document without its lists") {
   Json document = Json::parse(to_json(sample(), k_meta, 4));
   for (const char* list : {"parts", "conflicts", "findings", "notes", "problems"}) document.erase(list);
   CHECK(json == document);
+}
+
+TEST_CASE("what each place brought is summed over the parts, in order of first use") {
+  Result result = sample();
+  result.parts[1].from = {{"dir:/mnt/usb", 6}, {"http://m", 1}};
+  result.dropped_places = {"http://m"};
+  const Json json = Json::parse(to_json(result, k_meta, 0));
+  REQUIRE(json["from"].size() == 3);
+  CHECK(json["from"][1]["place"] == "dir:/mnt/usb");
+  CHECK(json["from"][1]["bytes"] == 11);
+  CHECK(json["from"][2]["place"] == "http://m");
+  CHECK(json["dropped_places"] == Json{"http://m"});
+  CHECK_FALSE(Json::parse(to_json(sample(), k_meta, 0)).contains("dropped_places"));
 }
 
 TEST_CASE("an empty result is a good document") {

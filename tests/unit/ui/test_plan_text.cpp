@@ -121,6 +121,27 @@ TEST_CASE("plan: loose files") {
   check("plan_loose", input);
 }
 
+TEST_CASE("plan: further places, what they hold and what they say") {
+  plan::PlanInput input = sample();
+  input.places = {{"dir:/mnt/usb", "holds 3 GB of what is missing"}, {"http://m", "has a"}};
+  input.parts[0].state = PartState::cached;
+  input.parts[0].elsewhere = {"dir:/mnt/usb"};
+  input.parts[0].elsewhere_bytes = input.parts[0].size;
+  input.parts[1].state = PartState::partial;
+  input.parts[1].present_bytes = k_gb;
+  input.parts[1].elsewhere = {"dir:/mnt/usb"};
+  input.parts[1].elsewhere_bytes = k_gb / 2;
+  const std::string text = ui::render_plan(plan::make_plan(input), false);
+  for (const std::string& line :
+       {std::string{"  from    dir:/mnt/usb: holds 3 GB of what is missing\n"},
+        std::string{"  from    http://m: has a\n"}, std::string{"read in place, dir:/mnt/usb"},
+        format_size(k_gb / 2) + " of it in dir:/mnt/usb"}) {
+    CAPTURE(line, text);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  CHECK(ui::render_plan_json(plan::make_plan(input)).find("\"plan_place\"") != std::string::npos);
+}
+
 TEST_CASE("plan: nothing to do") {
   plan::PlanInput input = sample();
   for (plan::PartFacts& part : input.parts) part.state = PartState::published;

@@ -110,6 +110,20 @@ TEST_CASE("result: a restore that did most of it") {
   check_golden("golden/result_partial.txt", ui::render_result(result, 8, false));
 }
 
+TEST_CASE("the summary counts bytes by place, unless all came from the hub") {
+  report::Result result{.verdict = "done"};
+  result.bytes_from_network = 2 * k_gb;
+  result.parts = {{.name = "a", .outcome = PartOutcome::unchanged, .from = {{"hub", 2 * k_gb}}}};
+  CHECK(ui::render_result(result, 0, false).find("from the hub") == std::string::npos);
+  result.parts.push_back(
+      {.name = "b", .outcome = PartOutcome::unchanged, .from = {{"dir:/mnt/usb", 18 * k_gb}, {"hub", k_gb}}});
+  result.dropped_places = {"http://m\x1b"};
+  const std::string text = ui::render_result(result, 0, false);
+  CHECK(text.find(format_size(3 * k_gb) + " from the hub, " + format_size(18 * k_gb) +
+                  " from dir:/mnt/usb\n") != std::string::npos);
+  CHECK(text.find("Not used to the end: http://m\\x1B") != std::string::npos);
+}
+
 TEST_CASE("the verdict is the last line, coloured by the exit code") {
   report::Result result{.verdict = "unchanged"};
   CHECK(ui::render_result(result, 0, false) == "unchanged\n");
