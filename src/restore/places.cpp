@@ -27,6 +27,8 @@ Answer ask(Prepared& p, source::Source& place, const source::Object& object, std
   Nowhere sink;
   const auto outcome = place.read(object, {0, std::min<std::uint64_t>(object.size, 1)}, sink, p.stop());
   const std::string path = escape_for_display(object.path.str());
+  Problem problem = outcome.problem;
+  problem.hint.clear();  // it stands in a list, and there are other places
   switch (outcome.end) {
     case source::ReadEnd::complete:
       words = "has " + path;
@@ -38,13 +40,13 @@ Answer ask(Prepared& p, source::Source& place, const source::Object& object, std
       words = "has not " + path;
       return Answer::has_not;
     case source::ReadEnd::wrong_object:
-      words = to_line(outcome.problem);
+      words = to_line(problem);
       return Answer::has_not;
     case source::ReadEnd::interrupted:
     case source::ReadEnd::failed:
       break;
   }
-  words = to_line(outcome.problem);
+  words = to_line(problem);
   // Asked to wait is not gone.
   return outcome.server_wait ? Answer::has_not : Answer::unreachable;
 }

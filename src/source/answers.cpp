@@ -99,8 +99,8 @@ Problem mirror_refusal(std::string_view what, const std::string& mirror, const n
   const std::string shown = escape_for_display(what);
   const auto end = outcome.end;
   if (end != net::TransferEnd::complete && end != net::TransferEnd::sink_stopped) {
-    std::string found{to_string(end)};
-    if (!outcome.detail.empty()) found += ": " + escape_for_display(outcome.detail);
+    std::string found =
+        outcome.detail.empty() ? std::string{to_string(end)} : escape_for_display(outcome.detail);
     return {.kind = ErrorKind::network,
             .thing = fmt::format("{}: the mirror {} cannot be read", shown, mirror),
             .found = std::move(found),
