@@ -30,7 +30,7 @@ source::Object object(const std::string& path, const std::string& content) {
 
 // A repo that the hub and ModelScope both have; at ModelScope some files are other ones.
 struct Fixture {
-  explicit Fixture(std::string type = "model") : repo{hub.add_repo({.type = type, .id = "org/name"})} {
+  explicit Fixture(const std::string& type = "model") : repo{hub.add_repo({.type = type, .id = "org/name"})} {
     options.repo_type = type == "model" ? model::RepoType::model : model::RepoType::dataset;
     hub.add_token(std::string{k_token});
     repo.add_commit({{"big", big, Store::lfs}, {"config.json", "{}"}, {"tokenizer", "one", Store::lfs}});
@@ -50,7 +50,7 @@ struct Fixture {
   }
   void open() { place = decant::hub::open_modelscope(options, *transport, system_clock(), stop); }
 
-  source::ReadOutcome read(const source::Object& wanted, ByteRange range, std::string& text) {
+  source::ReadOutcome read(const source::Object& wanted, ByteRange range, std::string& text) const {
     TextSink sink;
     auto outcome = place->read(wanted, range, sink, stop);
     text = sink.text;
@@ -59,14 +59,14 @@ struct Fixture {
     CHECK(to_text(outcome.problem).find("Signature") == std::string::npos);
     return outcome;
   }
-  std::string read_well(const source::Object& wanted) {
+  std::string read_well(const source::Object& wanted) const {
     std::string text;
     const auto outcome = read(wanted, {0, wanted.size}, text);
     INFO(to_text(outcome.problem));
     CHECK(outcome.end == ReadEnd::complete);
     return text;
   }
-  source::ReadOutcome read_badly(const source::Object& wanted) {
+  source::ReadOutcome read_badly(const source::Object& wanted) const {
     std::string text;
     auto outcome = read(wanted, {0, wanted.size}, text);
     CHECK(outcome.end != ReadEnd::complete);
@@ -155,6 +155,7 @@ TEST_CASE("no byte of a file that differs is fetched from ModelScope, and it is 
 TEST_CASE("a mirror of another release is not named file by file for ever") {
   Fixture f;
   std::vector<HubFile> files;
+  files.reserve(40);
   for (int i = 0; i < 40; ++i) files.push_back({fmt::format("f{}", i), "other", Store::lfs});
   f.repo.add_commit(files, {"master"});
   for (int i = 0; i < 40; ++i) CHECK(f.read_badly(object(fmt::format("f{}", i), "x")).end == ReadEnd::absent);
@@ -267,6 +268,7 @@ TEST_CASE("ModelScope's limits and bad days are waited for") {
 TEST_CASE("one page of many that ModelScope refuses is asked for again") {
   Fixture f{"dataset"};
   std::vector<HubFile> files;
+  files.reserve(450);
   for (int i = 0; i < 450; ++i)
     files.push_back({fmt::format("d/f{:03}", i), fmt::format("content {}", i), Store::lfs});
   f.repo.add_commit(files, {"master"});
@@ -330,6 +332,7 @@ TEST_CASE("many readers share one list and one resolved URL at ModelScope") {
   Fixture f;
   const auto big = object("big", f.big);
   std::vector<std::thread> readers;
+  readers.reserve(6);
   std::atomic<int> good{0};
   for (int i = 0; i < 6; ++i) {
     readers.emplace_back([&, i] {
