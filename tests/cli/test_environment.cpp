@@ -211,7 +211,7 @@ TEST_CASE("docs/environment.md names every variable that the sources read, and n
   std::set<std::string> read;
   const std::regex asked{"env\\(\"([A-Z][A-Z0-9_]*)\"\\)"};
   const std::regex literal{
-      "\"((?:DECANT|HF|HUGGING_FACE|MODELSCOPE|TRANSFORMERS|SSL_CERT|REQUESTS|CURL|XDG)_[A-Z0-9_]+)\""};
+      "\"((?:DECANT|HF|HUGGING_?FACE|MODELSCOPE|TRANSFORMERS|SSL_CERT|REQUESTS|CURL|XDG)_[A-Z0-9_]+)\""};
   for (const auto& entry : std::filesystem::recursive_directory_iterator{DECANT_SOURCES}) {
     if (entry.path().extension() != ".cpp") continue;
     const auto text = read_file(entry.path().string());
