@@ -174,7 +174,7 @@ void fill_cache(Prepared& p, report::Result& result) {
           take_places(out, brought.places);
         };
         {
-          const OnExit count{add_up};
+          const OnExit adds_up{add_up};
           fetch_object(shop, job.object, counters[job.parts.front()], item->others, brought);
         }
         std::lock_guard lock{mutex};

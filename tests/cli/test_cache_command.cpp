@@ -34,7 +34,7 @@ void spoil(const std::string& path) {
 }
 
 // What lies there when somebody copied it from elsewhere.
-void copy_in(const World& world, const std::string& part, const std::string& bytes) {
+void copy_in(World& world, const std::string& part, const std::string& bytes) {
   stdfs::create_directories(stdfs::path{final_of(world, part)}.parent_path());
   write_file(final_of(world, part), bytes);
 }

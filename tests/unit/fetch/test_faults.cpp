@@ -231,6 +231,8 @@ TEST_CASE("a place that does not answer is asked no more in this run, but the la
   bench.options.connections = 1;
   const auto first = bench.hub.add("a", random_bytes(13, 100));
   const auto second = bench.hub.add("b", random_bytes(14, 100));
+  mirror.add("a", random_bytes(13, 100));
+  mirror.add("b", random_bytes(14, 100));
   const auto downloader = bench.downloader({&mirror, &bench.hub});
   for (const auto& object : {first, second}) {
     const auto download = downloader->start(object, partial_for(bench.dir, object), bench.counters);

@@ -151,7 +151,7 @@ TEST_CASE("a store reads ranges, and says quietly what it has not") {
 TEST_CASE("what is no directory is no store") {
   TempDir dir;
   write_file(dir / "file", "x");
-  for (const std::string path : {dir / "nothing", dir / "file"}) {
+  for (const std::string& path : {dir / "nothing", dir / "file"}) {
     try {
       open_store(path, "dir:" + path);
       FAIL("it was opened");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sstream>
 
+#include "decant/base/bytes.hpp"
 #include "decant/base/text.hpp"
 #include "decant/ui/ui.hpp"
 #include "support/golden.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "decant/base/bytes.hpp"
 #include "decant/ui/ui.hpp"
 #include "support/golden.hpp"
 
@@ -121,7 +122,7 @@ TEST_CASE("the summary counts bytes by place, unless all came from the hub") {
   const std::string text = ui::render_result(result, 0, false);
   CHECK(text.find(format_size(3 * k_gb) + " from the hub, " + format_size(18 * k_gb) +
                   " from dir:/mnt/usb\n") != std::string::npos);
-  CHECK(text.find("Not used to the end: http://m\\x1B") != std::string::npos);
+  CHECK(text.find("Not used to the end: http://m\\x1b") != std::string::npos);
 }
 
 TEST_CASE("the verdict is the last line, coloured by the exit code") {
