@@ -12,6 +12,8 @@
 namespace decant::fetch {
 namespace {
 
+constexpr std::uint64_t k_least_progress = 8 * k_kib;
+
 double random_share() {
   thread_local std::minstd_rand generator{std::random_device{}()};
   return std::uniform_real_distribution<double>{0.0, 1.0}(generator);
@@ -48,8 +50,9 @@ void Engine::transfer(const Job& job) {
     if (sink.is_done()) return;
     if (taken_over) continue;  // at once, where it was
 
-    const bool progress = sink.position() > furthest;
-    furthest = std::max(furthest, sink.position());
+    // A server that drips must come to an end: a few bytes a try are no progress.
+    const bool progress = sink.position() >= furthest + k_least_progress;
+    if (progress) furthest = sink.position();
     failures = progress ? 1 : failures + 1;
     if (!goes_on_after(job, sink, std::move(outcome), failures)) return;
     if (job.flight->sequential) sink.rewind();

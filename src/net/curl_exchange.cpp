@@ -100,6 +100,7 @@ Outcome Exchange::finish(CURL* easy, CURLcode code, const Request& request) {
     outcome_.end = end_of(easy, code);
     if (code != CURLE_OK) {
       outcome_.detail = error_text_[0] != 0 ? error_text_.data() : curl_easy_strerror(code);
+      if (code == CURLE_OUT_OF_MEMORY) outcome_.detail = "the answer's headers are too large";
     }
   }
   if (!parser_.finished()) {

@@ -200,10 +200,12 @@ plan::Plan plan_of(Prepared& p) {
   for (const auto& root : p.manifest.roots)
     if (!root.suggest.empty() && !p.request.roots.contains(root.name))
       input.root_suggestions.emplace(root.name, root.suggest);
-  const bool uses_cache = std::ranges::any_of(input.parts, [](const plan::PartFacts& part) {
-    return part.keeps_download || part.state == plan::PartState::cached;
+  // A cache that is only read from needs neither space nor permission.
+  const bool fills_cache = std::ranges::any_of(input.parts, [](const plan::PartFacts& part) {
+    return part.keeps_download &&
+           (part.state == plan::PartState::missing || part.state == plan::PartState::partial);
   });
-  if (p.request.cache && uses_cache) {
+  if (p.request.cache && fills_cache) {
     input.cache_disk = fs::disk_facts(*p.request.cache);
     input.cache_path = *p.request.cache;
   }

@@ -145,7 +145,8 @@ TEST_CASE("places are tried in order, each brings what it has, and the summary c
   CHECK(from["images_000"] == mirror.address());
   CHECK(from["images_001"] == "hub");
   std::map<std::string, std::uint64_t> bytes;
-  for (const auto& one : summary_of(ran)["from"]) bytes[one["place"]] = one["bytes"];
+  const auto summary = summary_of(ran);
+  for (const auto& one : summary["from"]) bytes[one["place"]] = one["bytes"];
   CHECK(bytes["dir:" + place] == data.size());
   CHECK(bytes["hub"] == world.release.bytes_of("images_001").size());
   CHECK(bytes.size() == 3);

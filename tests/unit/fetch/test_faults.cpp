@@ -78,6 +78,16 @@ TEST_CASE("waits grow without progress, and progress starts them anew") {
   for (const auto& sleep : bench.clock.sleeps()) CHECK(sleep < std::chrono::seconds{4});
 }
 
+TEST_CASE("a source that drips is given up, with what it brought kept") {
+  Bench bench;
+  bench.options.connections = 1;
+  const auto object = bench.hub.add("part", random_bytes(4, 1'000'000));
+  bench.hub.set_faults([](const source::Object&, ByteRange range) { return cut_at(range.offset + 180); });
+  const Error error = error_of([&] { fetch_whole(bench, object); });
+  CHECK(error.kind() == ErrorKind::network);
+  CHECK(bench.hub.requests().size() < 60);  // 8 KiB at 180 bytes, then as many tries as without progress
+}
+
 TEST_CASE("a wait is told with the place, and when it is over") {
   Bench bench;
   bench.options.connections = 1;
