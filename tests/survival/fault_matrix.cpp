@@ -45,9 +45,12 @@ FaultMatrix::FaultMatrix() {
   hub.add_token(token_);
   const std::uint64_t half = 2 * cache::k_chunk_bytes + 300'000;
   hub.add_fault({.where = Where::cdn, .path = "images_1", .stall_after = half, .at_object = true});
-  Program program{killed_.restore(hub.endpoint(), {"--connections", "1"}), {{"HF_TOKEN", token_}}};
+  Program program{killed_.restore(hub.endpoint(), {"--connections", "1", "--jobs", "1"}),
+                  {{"HF_TOKEN", token_}}};
+  // One part after the other, so that the first has come when the second stalls.
   const auto wanted = release_.parts[0].content.size() + half;
-  REQUIRE(hub.wait_for([&](const HubCounters& counters) { return counters.bytes_cdn >= wanted; }));
+  REQUIRE(hub.wait_for([&](const HubCounters& counters) { return counters.bytes_cdn >= wanted; },
+                       std::chrono::minutes{2}));
   program.send(SIGKILL);
   REQUIRE(program.wait().signal == SIGKILL);
   // The last chunk that came may not have landed.
