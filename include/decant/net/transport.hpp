@@ -122,7 +122,8 @@ struct TransportOptions {
   std::chrono::milliseconds stall_timeout{30'000};  // less than 1 KiB/s for this long
   std::string ca_file;                              // empty: the system's
   std::string user_agent;
-  const Clock* clock = nullptr;  // told of when a certificate fails and it is behind this program; may be null
+  const Clock* clock =
+      nullptr;  // told of when a certificate fails and it is behind this program; may be null
 };
 
 // One HTTP hop: no redirect is followed, nothing is retried, no exception for any answer. perform() may be

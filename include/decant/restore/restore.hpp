@@ -46,7 +46,7 @@ struct Request {
   bool offline = false;
   bool wait = false;  // for other processes: that work on this bundle, that bring an object to the cache
   std::optional<std::chrono::milliseconds> wait_limit;
-  int jobs = 0;  // 0: as many as cores
+  int jobs = 0;                  // 0: as many as cores
   int connections = 16;          // at most
   std::uint64_t limit_rate = 0;  // bytes per second of all connections together; 0: no limit
   std::uint64_t memory = 192 * k_mib;
