@@ -9,6 +9,8 @@
 #include "decant/base/text.hpp"
 #include "decant/source/mirror.hpp"
 #include "decant/source/store.hpp"
+#include "environment.hpp"
+#include "modelscope_place.hpp"
 
 namespace decant::cli {
 
@@ -21,13 +23,9 @@ constexpr std::string_view k_hf_cache = "hf-cache";
       Problem{.kind = ErrorKind::usage,
               .thing = fmt::format("--from '{}': no place that decant knows", escape_for_display(word)),
               .expected = "an http(s):// address of a mirror, dir:PATH, a path that begins with /, ./ or "
-                          "../, or hf-cache",
+                          "../, hf-cache, or modelscope:ORG/NAME",
               .found = std::move(found),
               .hint = std::move(hint)}};
-}
-
-bool is_modelscope(const std::string& word) {
-  return word.starts_with("modelscope") || word.starts_with("ms:");
 }
 
 // nullptr: there is none.
@@ -52,7 +50,7 @@ std::unique_ptr<source::Source> open_hf_cache(Session& session) {
 
 // One word of --from as a place; nullptr: nothing is there, which was said. Further kinds of places are added
 // here.
-std::unique_ptr<source::Source> open_place(const std::string& word, Session& session,
+std::unique_ptr<source::Source> open_place(const std::string& word, const AskedRepo& asked, Session& session,
                                            net::Transport& transport) {
   if (word.starts_with("http://") || word.starts_with("https://"))
     return source::open_mirror(source::parse_mirror_base(word, "--from"), transport, session.clock());
@@ -61,7 +59,9 @@ std::unique_ptr<source::Source> open_place(const std::string& word, Session& ses
     return source::open_store(*path, "dir:" + escape_for_display(*path));
   }
   if (word == k_hf_cache || word == "hf-cache:") return open_hf_cache(session);
-  if (is_modelscope(word)) refuse(word, "a word that is kept for ModelScope", "leave it out");
+  if (hub::is_modelscope(word))
+    return hub::open_modelscope(modelscope_place(word, asked.repo, asked.type, session), transport,
+                                session.clock(), session.stop());
   refuse(word, escape_for_display(word), "a relative directory is written ./PATH or dir:PATH");
 }
 
@@ -75,10 +75,11 @@ std::optional<std::string> directory_in(const std::string& text) {
 }
 
 std::vector<std::unique_ptr<source::Source>> open_places(const std::vector<std::string>& words,
-                                                         Session& session, net::Transport& transport) {
+                                                         const AskedRepo& asked, Session& session,
+                                                         net::Transport& transport) {
   std::vector<std::unique_ptr<source::Source>> places;
   for (const auto& word : words) {
-    auto place = open_place(word, session, transport);
+    auto place = open_place(word, asked, session, transport);
     const bool is_new =
         place && std::ranges::none_of(places, [&](const auto& one) { return one->name() == place->name(); });
     if (is_new) places.push_back(std::move(place));
@@ -88,9 +89,10 @@ std::vector<std::unique_ptr<source::Source>> open_places(const std::vector<std::
 
 std::string hf_cache_directory(const Session& session) {
   for (const auto* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
-    if (const auto path = session.env(name)) return *path;
-  if (const auto home = session.env("HF_HOME")) return *home + "/hub";
-  if (const auto cache = session.env("XDG_CACHE_HOME")) return *cache + "/huggingface/hub";
+    if (const auto path = session.env(name)) return expand_path(*path, session);
+  if (const auto home = session.env("HF_HOME")) return expand_path(*home, session) + "/hub";
+  if (const auto cache = session.env("XDG_CACHE_HOME"))
+    return expand_path(*cache, session) + "/huggingface/hub";
   if (const auto home = session.env("HOME")) return *home + "/.cache/huggingface/hub";
   return {};
 }

@@ -367,7 +367,10 @@ std::unique_ptr<ReleaseJob> make_release_job(const ReleaseOptions& o, Session& s
   transport.user_agent = fmt::format("decant/{}", k_version);
   job->transport = net::make_curl_transport(transport);
 
-  job->places = open_places(o.from, session, *job->transport);
+  AskedRepo asked_repo;
+  if (request.asked && request.asked->kind == model::SourceKind::hub)
+    asked_repo = {.repo = request.asked->repo, .type = request.asked->repo_type};
+  job->places = open_places(o.from, asked_repo, session, *job->transport);
   for (const auto& place : job->places) job->services.places.push_back(place.get());
   job->services.clock = &session.clock();
   job->services.reporter = &session.reporter();

@@ -369,9 +369,9 @@ TEST_CASE("words of --from that name no place are refused before any request") {
       {"http://user:secret@mirror/x", "user or password"},
       {"https://mirror/x?sig=secret", "query"},
       {"ftp://mirror/x", "ftp"},
-      {"modelscope", "ModelScope"},
-      {"modelscope:org/name", "ModelScope"},
-      {"ms://org/name", "ModelScope"},
+      {"modelscope:", "modelscope:ORG/NAME"},
+      {"modelscope:org", "modelscope:ORG/NAME"},
+      {"ms://org/name", "modelscope:ORG/NAME"},
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     DYNAMIC_SECTION("word " << i) {
@@ -386,6 +386,28 @@ TEST_CASE("words of --from that name no place are refused before any request") {
       CHECK(world.requests() == 0);
     }
   }
+}
+
+TEST_CASE(
+    "equal files come from ModelScope, under the repo's own name or another, and the token stays there") {
+  World world;
+  world.env["MODELSCOPE_ENDPOINT"] = world.hub.endpoint();
+  world.env["MODELSCOPE_API_TOKEN"] = world.token;
+  for (const std::string word : {"modelscope", "modelscope:datasets/org/release@main"}) {
+    const auto ran = world.restore({"--from", word, "--json"});
+    INFO(ran);
+    REQUIRE(ran.code == 0);
+    CHECK(world.is_restored());
+    std::map<std::string, std::string> from;
+    for (const auto& line : json_lines(ran.out))
+      if (line["event"] == "part") from[line["name"]] = line["source"];
+    CHECK(from["data"] == "modelscope:org/release");
+    CHECK(from["images_000"] == "modelscope:org/release");
+    stdfs::remove_all(world.bundle());
+    stdfs::remove_all(world.runtime());
+  }
+  for (const auto& request : world.hub.requests())
+    if (request.where == Where::cdn) CHECK_FALSE(request.has_authorization);
 }
 
 TEST_CASE("a Hugging Face cache that is not there is said, and is no error") {
