@@ -12,16 +12,16 @@ venv=${2:-$here/../../build/sample-venv}
 for program in tar zstd sha256sum flock; do
   command -v "$program" >/dev/null || { echo "skipped: no $program"; exit 77; }
 done
-mkdir -p "$out"
-out=$(cd "$out" && pwd)
-exec 9>"$out.lock" # several tests want it at one time
+mkdir -p "$(dirname "$out")"
+out=$(cd "$(dirname "$out")" && pwd)/$(basename "$out")
+exec 9>"$out.lock" # several tests want it at one time; nobody touches $out before
 flock 9
 stamp=$({
   cat "$here/make_release.py" "$here/requirements.txt"
   cd "$here/../data/dcp" && find . -type f -exec sha256sum {} + | LC_ALL=C sort
 } | sha256sum | cut -d' ' -f1)
 [ "$(cat "$out/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
-if [ ! -f "$out/stamp" ] && [ -n "$(ls -A "$out")" ]; then
+if [ -e "$out" ] && [ ! -f "$out/stamp" ] && [ -n "$(ls -A "$out")" ]; then
   echo "sample: $out holds something else" >&2
   exit 2
 fi
@@ -29,4 +29,4 @@ sh "$here/venv.sh" "$venv" 9>&-
 rm -rf "$out" "$out.making"
 "$venv/bin/python" -I "$here/make_release.py" "$out.making" 9>&-
 echo "$stamp" >"$out.making/stamp"
-mv "$out.making" "$out"
+mv -T "$out.making" "$out"
