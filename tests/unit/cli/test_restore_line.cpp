@@ -59,7 +59,8 @@ TEST_CASE("the restore line holds every option that changes what is done or how"
         .limit_rate = "500M",
         .memory = "192M",
         .stall_timeout = "5s"},
-       "decant restore org/name --revision c0 --bundle b --jobs 2 --connections 8 --limit-rate 500M --memory 192M "
+       "decant restore org/name --revision c0 --bundle b --jobs 2 --connections 8 --limit-rate 500M --memory "
+       "192M "
        "--stall-timeout 5s"},
       {"all",
        {.source = "org/name",
@@ -79,7 +80,8 @@ TEST_CASE("the restore line holds every option that changes what is done or how"
         .offline = true,
         .endpoint = "http://[::1]:1"},
        "decant restore org/name --repo-type model --release 'r 1' --revision c0 --manifest m.json --loose "
-       "--bundle b --runtime-root /tmp --root x=/x --root 'y=/y z' --download-cache none --from 'dir:/mnt/a b' --from http://mirror/x --only media "
+       "--bundle b --runtime-root /tmp --root x=/x --root 'y=/y z' --download-cache none --from 'dir:/mnt/a "
+       "b' --from http://mirror/x --only media "
        "--only 'a/*' --skip runtime --endpoint 'http://[::1]:1' --reextract --offline"},
   };
   for (const auto& row : rows) {
