@@ -59,7 +59,7 @@ class Walk {
   void objects_of(hash::Algorithm algorithm, const fs::DirHandle& directory, const std::string& path) {
     for (const std::string& name : directory.list()) {
       stop_.throw_if_requested();
-      const std::string below = path + "/" + name;
+      const std::string below = fmt::format("{}/{}", path, name);
       const bool is_shard = name.size() == 2 && is_hex(name);
       const auto shard = is_shard ? open(directory, name) : std::nullopt;
       if (!shard) {
@@ -67,8 +67,9 @@ class Walk {
         continue;
       }
       for (const std::string& entry : shard->list()) {
-        if (!entry.starts_with(name) || !object_entry(algorithm, *shard, entry, below + "/" + entry))
-          out_.foreign.push_back(below + "/" + entry);
+        if (!entry.starts_with(name) ||
+            !object_entry(algorithm, *shard, entry, fmt::format("{}/{}", below, entry)))
+          out_.foreign.push_back(fmt::format("{}/{}", below, entry));
       }
     }
   }
@@ -123,7 +124,7 @@ class Walk {
     std::optional<StoredRelease> release;
     std::vector<std::string> beside;
     for (const std::string& name : directory.list()) {
-      const std::string below = path + "/" + name;
+      const std::string below = fmt::format("{}/{}", path, name);
       const auto entry = try_rel(name);
       const auto facts = entry ? directory.stat(*entry) : std::nullopt;
       if (facts && facts->type == fs::FileType::dir) {
