@@ -170,11 +170,11 @@ void Parser::read_record(std::string_view line) {
   const Value value = parse_json(line, origin);
   Node node{value, origin};
   node.set_label(fmt::format("line {}", line_));
-  const std::string& type = node.object().require("type", "file, dir, symlink or frame").text();
-  if (type == "frame") {
+  const Node type = node.object().require("type", "file, dir, symlink or frame");
+  if (type.text() == "frame") {
     read_frame(node);
   } else {
-    read_entry(node, type);
+    read_entry(node, type.text());
   }
 }
 
