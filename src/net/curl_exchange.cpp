@@ -13,6 +13,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t k_head_limit = 128 * k_kib;
 constexpr double k_slowest_bytes_per_second = 1024;
 constexpr std::size_t k_longest_detail = 300;
+// CURLE_TOO_LARGE: a name that libcurl has since 8.6; before that nothing ends with this number.
+constexpr auto k_curle_too_large = static_cast<CURLcode>(100);
 
 std::string presentable(std::string detail, const Url& url) {
   const auto query = url.path_and_query.find('?');
@@ -221,7 +223,8 @@ TransferEnd Exchange::end_of(CURL* easy, CURLcode code) const {
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_URL_MALFORMAT:
-    case CURLE_OUT_OF_MEMORY:  // what libcurl calls a header line beyond its own limit
+    case CURLE_OUT_OF_MEMORY:  // what libcurl before 8.6 calls a header line beyond its own limit
+    case k_curle_too_large:
       return TransferEnd::protocol;
     default:
       return TransferEnd::cut;
