@@ -123,7 +123,11 @@ void Session::add_common_options(CLI::App& command) {
                        ->group("Output"),
                    "DECANT_PROGRESS");
   command.add_flag("-q,--quiet", common_.quiet, "Only results and errors")->group("Output");
-  command.add_flag("-v,--verbose", common_.verbose, "Say more; twice: still more")->group("Output");
+  // A newer CLI11 starts the count from a "0" of its own, and shows it in the help.
+  command.add_flag("-v,--verbose", common_.verbose, "Say more; twice: still more")
+      ->force_callback(false)
+      ->default_str("")
+      ->group("Output");
   bind_environment(command,
                    command.add_option("--color", common_.color, "auto, always or never")
                        ->type_name("WHEN")
