@@ -174,7 +174,8 @@ class Store final : public Source {
   void add_repos_below(const fs::DirHandle& dir, const std::string& real_path) {
     for (const std::string& name : names_in(dir)) {
       if (!is_repo_name(name)) continue;
-      if (auto repo = open_dir(dir, rel(name))) add_repo(std::move(*repo), real_path + "/" + name);
+      if (auto repo = open_dir(dir, rel(name)))
+        add_repo(std::move(*repo), fmt::format("{}/{}", real_path, name));
     }
   }
 
