@@ -7,6 +7,7 @@
 #include "decant/base/bytes.hpp"
 #include "decant/base/text.hpp"
 #include "decant/model/lock.hpp"
+#include "decant/net/content_range.hpp"
 
 namespace decant::hub {
 namespace {
@@ -63,20 +64,6 @@ Problem out_of_range(const source::Object& object, ByteRange range, const net::R
                told.empty() ? "HTTP 416" : "HTTP 416, " + sent(told), owner);
 }
 
-std::optional<ContentRange> parse_content_range(std::string_view value) {
-  value = trim(value);
-  if (!starts_with_ci(value, "bytes ")) return std::nullopt;
-  value = trim(value.substr(6));
-  const auto dash = value.find('-');
-  const auto slash = value.find('/');
-  if (dash == std::string_view::npos || slash == std::string_view::npos || slash < dash) return std::nullopt;
-  const auto first = parse_u64(value.substr(0, dash));
-  const auto last = parse_u64(value.substr(dash + 1, slash - dash - 1));
-  const auto total = parse_u64(value.substr(slash + 1));
-  if (!first || !last || !total || *last < *first || *last >= *total) return std::nullopt;
-  return ContentRange{*first, *last, *total};
-}
-
 BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& object, ByteRange range,
                        std::string_view owner) {
   BodyVerdict verdict;
@@ -84,7 +71,7 @@ BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& obje
   verdict.exact_length = announced == range.length;
   if (head.status == 206) {
     const auto text = head.header("content-range");
-    const auto got = parse_content_range(text);
+    const auto got = net::parse_content_range(text);
     if (got && got->first == range.offset && got->total == object.size) return verdict;
     verdict.end = source::ReadEnd::wrong_object;
     verdict.problem = wrong(object.path.str(), "another range or size",

@@ -31,14 +31,6 @@ BodyVerdict judge_body(const net::ResponseHead& head, const source::Object& obje
 Problem out_of_range(const source::Object& object, ByteRange range, const net::ResponseHead& head,
                      std::string_view owner = k_the_hub);
 
-// "bytes 0-99/1000".
-struct ContentRange {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  std::uint64_t total = 0;
-};
-std::optional<ContentRange> parse_content_range(std::string_view value);
-
 // The digest that an answer's entity tags state; nullopt when they are of another kind.
 std::optional<hash::Digest> stated_digest(const net::ResponseHead& head);
 

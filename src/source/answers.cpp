@@ -4,29 +4,10 @@
 #include <fmt/format.h>
 
 #include "decant/base/text.hpp"
+#include "decant/net/content_range.hpp"
 
 namespace decant::source {
 namespace {
-
-struct ContentRange {
-  std::uint64_t first = 0;
-  std::uint64_t total = 0;
-};
-
-// "bytes 0-99/1000"; an unknown total ("*") is no answer for us.
-std::optional<ContentRange> parse_content_range(std::string_view value) {
-  value = trim(value);
-  if (!starts_with_ci(value, "bytes ")) return std::nullopt;
-  value = trim(value.substr(6));
-  const auto dash = value.find('-');
-  const auto slash = value.find('/');
-  if (dash == std::string_view::npos || slash == std::string_view::npos || slash < dash) return std::nullopt;
-  const auto first = parse_u64(value.substr(0, dash));
-  const auto last = parse_u64(value.substr(dash + 1, slash - dash - 1));
-  const auto total = parse_u64(value.substr(slash + 1));
-  if (!first || !last || !total || *last < *first || *last >= *total) return std::nullopt;
-  return ContentRange{*first, *total};
-}
 
 Problem other_object(const std::string& mirror, const Object& object, std::string_view what,
                      std::string expected, std::string found) {
@@ -72,7 +53,7 @@ BodyVerdict judge_body(const net::ResponseHead& head, const Object& object, Byte
   };
   if (head.status == 206) {
     const auto text = head.header("content-range");
-    const auto got = parse_content_range(text);
+    const auto got = net::parse_content_range(text);
     if (got && got->first == range.offset && got->total == object.size) return verdict;
     return other(range_text(object, range),
                  text.empty() ? "no Content-Range" : escape_for_display(text.substr(0, 100)));

@@ -10,6 +10,7 @@
 
 #include "answers.hpp"
 #include "checks.hpp"
+#include "decant/net/content_range.hpp"
 #include "decant/net/retry.hpp"
 #include "redirect.hpp"
 #include "signed_url.hpp"
@@ -26,11 +27,12 @@ void need(bool holds) {
 }
 
 void content_range(std::string_view text) {
-  const auto range = parse_content_range(text);
+  const auto range = net::parse_content_range(text);
   if (!range) return;
   need(range->first <= range->last && range->last < range->total);
-  const auto again = parse_content_range("bytes " + std::to_string(range->first) + "-" +
-                                         std::to_string(range->last) + "/" + std::to_string(range->total));
+  const auto again =
+      net::parse_content_range("bytes " + std::to_string(range->first) + "-" + std::to_string(range->last) +
+                               "/" + std::to_string(range->total));
   need(again && again->first == range->first && again->last == range->last && again->total == range->total);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checks.hpp"
+#include "decant/net/content_range.hpp"
 
 #include "support/catch.hpp"
 
@@ -64,7 +65,7 @@ TEST_CASE("what the hub says about a file must agree with what is pinned") {
 }
 
 TEST_CASE("Content-Range is read strictly") {
-  const auto good = parse_content_range("bytes 5-9/100");
+  const auto good = net::parse_content_range("bytes 5-9/100");
   REQUIRE(good);
   CHECK(good->first == 5);
   CHECK(good->last == 9);
@@ -73,7 +74,7 @@ TEST_CASE("Content-Range is read strictly") {
        {"", "bytes", "bytes 5-9", "bytes 5-9/*", "bytes */100", "items 5-9/100", "bytes 9-5/100",
         "bytes 5-100/100", "bytes -5-9/100", "bytes 5-9/99999999999999999999", "bytes5-9/100"}) {
     INFO(text);
-    CHECK_FALSE(parse_content_range(text));
+    CHECK_FALSE(net::parse_content_range(text));
   }
 }
 
