@@ -122,6 +122,7 @@ class Walk {
   void releases_of(const fs::DirHandle& directory, const std::string& path) {
     stop_.throw_if_requested();
     std::optional<StoredRelease> release;
+    bool has_unreadable = false;
     std::vector<std::string> beside;
     for (const std::string& name : directory.list()) {
       const std::string below = fmt::format("{}/{}", path, name);
@@ -134,7 +135,10 @@ class Walk {
       const bool is_file = facts && facts->type == fs::FileType::file;
       if (is_file && name == model::k_lock_name) {
         release = read_release(directory, *entry, *facts, path);
-        if (!release) out_.foreign.push_back(below);
+        if (release) continue;
+        has_unreadable = true;
+        out_.unreadable.push_back(below);
+        out_.foreign.push_back(below);
       } else if (is_file && name == k_manifest_name) {
         manifest_bytes_[path] = facts->size;
         beside.push_back(below);
@@ -147,8 +151,8 @@ class Walk {
     if (release) {
       release->bytes += manifest_bytes_[path];
       out_.releases.push_back(*std::move(release));
-    } else {
-      // A prune that was killed between the two, or a damaged lock: of no use without it.
+    } else if (!has_unreadable) {
+      // A prune that was killed between the two: of no use without its lock.
       for (auto& file : beside) out_.leftovers.push_back(std::move(file));
     }
   }

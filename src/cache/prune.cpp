@@ -4,6 +4,7 @@
 
 #include "decant/base/error.hpp"
 #include "decant/base/stop.hpp"
+#include "decant/base/text.hpp"
 #include "decant/cache/inventory.hpp"
 #include "decant/fs/sys.hpp"
 #include "leftovers.hpp"
@@ -29,6 +30,14 @@ class Pruning {
 
   PruneResult run() {
     if (!choice_.all && !choice_.unreferenced && !choice_.older_than) return {};
+    if (!choice_.all && !inventory_.unreadable.empty())
+      throw Error{Problem{
+          .kind = ErrorKind::state,
+          .thing =
+              escape_for_display(inventory_.unreadable.front()) + ": a release record that cannot be read",
+          .expected = "to know every object that a release needs",
+          .found = "a damaged or newer record: nothing was removed",
+          .hint = "run decant fetch for that release again or remove the record; --all removes everything"}};
     for (std::size_t i = 0; i < inventory_.releases.size(); ++i) {
       const auto& release = inventory_.releases[i];
       if (!chooses_release(release)) continue;

@@ -93,6 +93,26 @@ void fetch_object(Workshop& shop, const source::Object& object,
   shop.prepared.cache->finish(supply.release(), object.digest);
 }
 
+// Success is not assumed: somebody may have pruned what this run had brought, and the lock.
+void require_all_there(Prepared& p, const std::vector<Job>& jobs, report::Result& result) {
+  for (const auto& job : jobs) {
+    if (p.cache->look(job.object.digest, job.object.size).complete) continue;
+    for (const auto part : job.parts) {
+      auto& out = result.parts[part];
+      if (out.problem) continue;
+      out.outcome = report::PartOutcome::failed;
+      out.problem = Problem{.kind = ErrorKind::incomplete,
+                            .thing = fmt::format("part {}: {} is not in the cache any more", out.name,
+                                                 escape_for_display(job.object.path.str())),
+                            .expected = "what this run brought",
+                            .found = "nothing: another process removed it",
+                            .hint = "run the same line again"};
+    }
+  }
+  p.cache->write_lock(p.lock);
+  if (!p.manifest_bytes.empty()) p.cache->write_manifest(p.lock, p.manifest_bytes);
+}
+
 void fill_cache(Prepared& p, report::Result& result) {
   const auto jobs = jobs_of(p);
   std::vector<const Job*> missing;
@@ -201,6 +221,7 @@ void fill_cache(Prepared& p, report::Result& result) {
   });
   threads.wait();
   result.dropped_places = shop.dropped();
+  require_all_there(p, jobs, result);
 }
 
 }  // namespace

@@ -149,6 +149,23 @@ TEST_CASE("a whole file that was copied into the cache is hashed by fetch and no
   CHECK((st.st_mode & 0777) == 0444);
 }
 
+TEST_CASE("a lock that is pruned while a fetch is at work is there again in the end") {
+  World world;
+  world.hub.add_fault({.where = Where::cdn, .path = "images_001", .cut_after = 10, .then = [&] {
+                         stdfs::remove_all(world.cache() + "/releases");
+                       }});
+  const auto ran = world.fetch();
+  INFO(ran);
+  REQUIRE(ran.code == 0);
+  auto args = world.release_args("restore");
+  for (const auto& word : world.places()) args.push_back(word);
+  args.insert(args.end(), {"--download-cache", world.cache(), "--offline"});
+  const auto restored = world.run(args);
+  INFO(restored);
+  CHECK(restored.code == 0);
+  CHECK(world.is_restored());
+}
+
 TEST_CASE("a wrong file that was copied into the cache is fetched instead") {
   World world;
   auto bytes = world.release.bytes_of("data");

@@ -47,7 +47,8 @@ struct Inventory {
   std::vector<StoredObject> objects;  // by path, as all lists
   std::vector<StoredPartial> partials;
   std::vector<StoredRelease> releases;
-  std::vector<std::string> leftovers;  // small files of killed processes
+  std::vector<std::string> unreadable;  // of foreign: release records, whose objects are unknown
+  std::vector<std::string> leftovers;   // small files of killed processes
   std::vector<std::string> foreign;
   std::uint64_t object_bytes() const;
   std::uint64_t partial_bytes() const;

@@ -168,6 +168,15 @@ TEST_CASE("odd names in a cache are foreign, never objects") {
   f.check_foreign_untouched();
 }
 
+TEST_CASE("nothing is pruned by reference or age while a release record cannot be read") {
+  const Filled f;
+  write_file(f.lock_path('a'), "{\"trunc");
+  const auto before = snapshot(f.dir.path());
+  CHECK_THROWS_AS(f.prune({.unreferenced = true}), Error);
+  CHECK_THROWS_AS(f.prune({.older_than = 0}), Error);
+  CHECK(snapshot(f.dir.path()) == before);
+}
+
 TEST_CASE("nothing is pruned without a choice") {
   const Filled f;
   const auto before = snapshot(f.dir.path());
